@@ -14,12 +14,13 @@ import { CheckField, Choices, SelectField, TextField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { CreatedJobs } from './created-jobs.tsx';
-import { FilePicker, type UploadedFile } from './file-picker.tsx';
+import { FilePicker } from './file-picker.tsx';
 import { ApprovalNotice } from './home.tsx';
 import { PreviewPart } from './preview.tsx';
 import type { Previewed } from './preview-result.tsx';
 import { QuotePanel, type QuoteState, useQuote, type Video } from './quote.tsx';
 import { useSubmitAll } from './submit-job.ts';
+import type { UploadedFile } from './upload-queue.ts';
 
 type SourceKind = 'sample' | 'url' | 'file';
 type Stage = 'denoise' | 'sharpen' | 'face_restoration' | 'adaptive_contrast';

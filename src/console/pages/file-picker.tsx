@@ -1,69 +1,34 @@
 /** Sends files from this computer, one or several, or those of a folder, by choosing or dropping them. */
 import { FileVideo, FolderOpen } from 'lucide-react';
-import { type DragEvent, type RefObject, useEffect, useRef, useState } from 'react';
+import { type DragEvent, useEffect, useRef, useState } from 'react';
 import type { Mode } from '../../contract/types.gen.ts';
-import { isSessionEnd, sentenceOf } from '../api/client.ts';
+import { sentenceOf } from '../api/client.ts';
 import { endOfPage, useSession, useWaitsForSignIn } from '../api/session.ts';
-import { deleteUpload, isKept, sendFile, UnusableFileError } from '../api/uploads.ts';
+import { UnusableFileError } from '../api/uploads.ts';
 import { formatBytes, formatDuration, formatPercent, plural } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
 import { Notice, ProgressBar } from '../ui/feedback.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { type ChosenFiles, droppedFiles, filesOfFolder } from './chosen-files.ts';
+import { isSending, type QueuedFile, type UploadedFile, UploadQueue, uploadsOf } from './upload-queue.ts';
 
-/** A file that the service has. */
-export interface UploadedFile {
-  /** of the upload */
-  id: string;
-  name: string;
-}
-
-interface Sent {
-  /** of the row in the list */
-  key: number;
-  file: File;
-  /** 0…1 */
-  part: number;
-  /** of the upload, once it has begun: after a failure it goes on there */
-  uploadId: string | null;
-  isReady: boolean;
-  error: unknown;
-  abort: AbortController;
-}
-
-const isSending = ({ isReady, error }: Sent) => !isReady && error === null;
-
-/** Ends an upload, which counts towards the quota of the account until then. */
-function discard({ uploadId, abort }: Sent): void {
-  abort.abort();
-  // It expires by itself if this fails.
-  if (uploadId !== null) void deleteUpload(uploadId).catch(() => undefined);
-}
-
-/** Discards what no job or preview is made of: nobody can use it once its list is gone. Returns whether it is. */
-function useDiscardOnLeave(files: RefObject<readonly Sent[]>): RefObject<boolean> {
+/** Opens the queue while its list is shown, and closes it when the list is left for good. */
+function useOpenQueue(queue: UploadQueue): void {
   const waitsForSignIn = useRef(useWaitsForSignIn());
-  const isGone = useRef(false);
   useEffect(() => {
-    isGone.current = false;
-    const leave = () => files.current.filter(({ uploadId }) => uploadId === null || !isKept(uploadId)).forEach(discard);
+    queue.open();
     const close = ({ persisted }: PageTransitionEvent) => {
       // The browser may show a page again that it keeps.
-      if (!persisted) leave();
+      if (!persisted) queue.discardUnused();
     };
     window.addEventListener('pagehide', close);
     return () => {
       window.removeEventListener('pagehide', close);
-      const end = (discardAll: () => void) => {
-        isGone.current = true;
-        discardAll();
-      };
-      if (!waitsForSignIn.current()) return end(leave);
+      if (!waitsForSignIn.current()) return queue.close();
       // The list is shown again, and parts are sent without a session. If another user signs in, nothing is sent in their name.
-      endOfPage().addEventListener('abort', () => end(() => files.current.forEach(({ abort }) => abort.abort())), { once: true });
+      endOfPage().addEventListener('abort', () => queue.abandon(), { once: true });
     };
-  }, [files]);
-  return isGone;
+  }, [queue]);
 }
 
 interface FilePickerProps {
@@ -75,70 +40,30 @@ interface FilePickerProps {
 }
 
 export function FilePicker({ mode, submitted, onUploads }: FilePickerProps) {
-  const [files, setFiles] = useState<readonly Sent[]>([]);
-  const { max_file_size_bytes: largest } = useSession().limits;
+  const [files, setFiles] = useState<readonly QueuedFile[]>([]);
   const [skipped, setSkipped] = useState<number | null>(null);
-  const nextKey = useRef(0);
-  const current = useRef(files);
-  current.current = files;
-  const isGone = useDiscardOnLeave(current);
-
-  const set = (change: (old: readonly Sent[]) => readonly Sent[]) => {
-    const next = change(current.current);
-    current.current = next;
+  const [queue] = useState(() => new UploadQueue(mode));
+  queue.maxBytes = useSession().limits.max_file_size_bytes;
+  queue.onChange = (next) => {
     setFiles(next);
-    const ready = next.flatMap(({ isReady, uploadId, file }) => (isReady && uploadId !== null ? [{ id: uploadId, name: file.name }] : []));
-    onUploads(next.some(isSending) ? null : ready);
+    onUploads(uploadsOf(next));
   };
-  const patch = (key: number, part: Partial<Sent>) => set((old) => old.map((each) => (each.key === key ? { ...each, ...part } : each)));
-  const send = async ({ key, file, uploadId, abort }: Sent) => {
-    try {
-      // The page no longer waits for a file that was removed, nor for those of a list that is gone.
-      const onProgress = (part: number, id: string) => !abort.signal.aborted && patch(key, { part, uploadId: id });
-      if (file.size > largest) throw new UnusableFileError(`The file has ${formatBytes(file.size)}. At most ${formatBytes(largest)} are accepted.`);
-      await sendFile({ file, mode, uploadId, onProgress, signal: abort.signal });
-      patch(key, { isReady: true, part: 1 });
-    } catch (error) {
-      if (!abort.signal.aborted) patch(key, { error });
-    }
-  };
-  /** One after the other: each is sent several parts at a time. */
-  const sendInTurn = async (waiting: readonly Sent[]) => {
-    for (const each of waiting) if (!each.abort.signal.aborted) await send(each);
-  };
-  const sendAgain = (failed: Sent) => {
-    patch(failed.key, { error: null });
-    void send(failed);
-  };
-  const add = async ({ files: chosen, skipped: others }: ChosenFiles) => {
+  useOpenQueue(queue);
+
+  const add = ({ files: chosen, skipped: others }: ChosenFiles) => {
     // It takes a while to read a folder.
-    if (isGone.current) return;
+    if (queue.isClosed) return;
     // `0 files` is shown where a folder had nothing at all.
     setSkipped(others > 0 || chosen.length === 0 ? others : null);
-    const added = chosen.map(newlyChosen);
-    if (added.length === 0) return;
-    set((old) => [...old, ...added]);
-    await sendInTurn(added);
+    queue.add(chosen);
   };
-  // A page that is shown again after its session had ended goes on by itself.
-  useEffect(() => {
-    const waiting = current.current.filter(({ error }) => isSessionEnd(error));
-    for (const { key } of waiting) patch(key, { error: null });
-    void sendInTurn(waiting);
-  }, []);
-  const newlyChosen = (file: File): Sent => ({ key: nextKey.current++, file, part: 0, uploadId: null, isReady: false, error: null, abort: new AbortController() });
-  const remove = (sent: Sent) => {
-    set((old) => old.filter((each) => each.key !== sent.key));
-    discard(sent);
-  };
-
   const shown = files.filter(({ uploadId }) => uploadId === null || !submitted.has(uploadId));
   return (
     <div className="stack-s">
       {shown.map((each) => (
-        <FileRow key={each.key} sent={each} onRemove={() => remove(each)} onRetry={() => sendAgain(each)} />
+        <FileRow key={each.key} queued={each} onRemove={() => queue.remove(each)} onRetry={() => queue.retry(each)} />
       ))}
-      <DropArea isFirst={shown.length === 0} onChosen={(chosen) => void add(chosen)} />
+      <DropArea isFirst={shown.length === 0} onChosen={add} />
       <span className="small muted" role="status">
         {skipped !== null && (skipped === 0 ? 'There was no file.' : `${plural(skipped, 'file')} of the folder left out: no video.`)}
       </span>
@@ -204,14 +129,14 @@ function DropArea({ isFirst, onChosen }: { isFirst: boolean; onChosen: (chosen: 
 }
 
 interface FileRowProps {
-  sent: Sent;
+  queued: QueuedFile;
   onRemove: () => void;
   onRetry: () => void;
 }
 
-function FileRow({ sent, onRemove, onRetry }: FileRowProps) {
-  const { file, part, error } = sent;
-  const sending = isSending(sent);
+function FileRow({ queued, onRemove, onRetry }: FileRowProps) {
+  const { file, part, error } = queued;
+  const sending = isSending(queued);
   if (error !== null) {
     return (
       <Notice tone="bad" role="alert" title={file.name}>
