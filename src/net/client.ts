@@ -1,7 +1,7 @@
 /** The guarded client: opens a remote video, downloads one, or posts a webhook. Each of these has a session of its own. */
 import { ReelmendError } from '../domain/errors.ts';
 import { ByteBudget } from './byte-budget.ts';
-import type { ConnectorOptions, NetLogger } from './connect.ts';
+import type { ConnectorOptions } from './connect.ts';
 import { download } from './download.ts';
 import { NetFailure, videoError } from './failure.ts';
 import { ForwardVideo } from './forward.ts';
@@ -13,7 +13,7 @@ import { Session } from './session.ts';
 import type { HttpResponse } from './session.ts';
 import { defaultTimeouts, startDeadline } from './timeouts.ts';
 import type { Timeouts } from './timeouts.ts';
-import type { GuardedClient, PostOptions, PostResponse, RemoteVideo } from './types.ts';
+import type { GuardedClient, NetLogger, PostOptions, PostResponse, RemoteVideo } from './types.ts';
 
 export interface NetClientOptions extends Pick<ConnectorOptions, 'resolver' | 'ca' | 'tcp' | 'logger'> {
   /** `host:port` pairs that may be reached although their IP address is private */

@@ -56,3 +56,9 @@ export interface GuardedClient extends NetClient {
    */
   post(url: string, options: PostOptions): Promise<PostResponse>;
 }
+
+/** The part of pino's logger that the client uses. */
+export interface NetLogger {
+  debug(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+}
