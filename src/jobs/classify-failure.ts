@@ -18,6 +18,9 @@ const permanent: readonly JobErrorCode[] = [
 /** Of these, those that the machine of one worker may cause, because it is overloaded or short of memory. */
 const maybeOfMachine: readonly JobErrorCode[] = ['processing_failed', 'processing_timeout'];
 
+/** Why disk space is short: `behind_others` if other jobs may free some, `disk_full` if none can. */
+type DiskWait = 'behind_others' | 'disk_full';
+
 export type RetryDecision =
   | { kind: 'fail'; failure: JobFailure }
   | {
@@ -25,8 +28,8 @@ export type RetryDecision =
       delayS: number;
       /** whether this failure uses up one of the step's attempts */
       counts: boolean;
-      /** set if disk space is short: `behind_others` if other jobs may free some, `disk_full` if none can */
-      diskWait: 'behind_others' | 'disk_full' | null;
+      /** null: disk space is not short */
+      diskWait: DiskWait | null;
       /** whether the storage or the database is at fault */
       infrastructureFault: boolean;
     };
@@ -49,41 +52,66 @@ export interface FailureHistory {
   isSegment?: boolean;
 }
 
-/**
- * Classifies the error that a step threw. An unreachable source gets fewer attempts than our own faults. A lack of disk space
- * and faults of the storage or the database count as failures only after a long wait. Otherwise a worker with a full disk, or
- * one that cannot reach the storage, would quickly use up the attempts of many jobs while the other workers are busy.
- */
-export function classifyFailure(error: unknown, history: FailureHistory, tuning: Tuning): RetryDecision {
-  const diskWait = error instanceof InsufficientDiskSpace ? (error.behindOthers ? 'behind_others' : 'disk_full') : null;
-  if (diskWait !== null && !hasWaitedTooLong(diskWait, history, tuning)) {
-    return { kind: 'retry', delayS: tuning.insufficientDisk.retryDelayS, counts: false, diskWait, infrastructureFault: false };
-  }
-  const { isInfrastructureFault: infrastructureFault, infrastructureFaultForS } = history;
-  const { patienceS, longestDelayS } = tuning.infrastructureFaults;
-  if (infrastructureFault && infrastructureFaultForS < patienceS) {
-    // The first time, another worker takes the step at once.
-    return { kind: 'retry', delayS: Math.min(longestDelayS, infrastructureFaultForS), counts: false, diskWait: null, infrastructureFault };
-  }
-  const known = error instanceof ReelmendError ? error : undefined;
-  const code = permanent.find((each) => each === known?.code);
-  const isTriedAgain = history.isGpuFault === true || (history.isSegment === true && history.failures === 0 && maybeOfMachine.some((each) => each === code));
-  if (known && code && !isTriedAgain) return { kind: 'fail', failure: { code, message: known.message } };
-  const unreachable = known?.code === 'video_unreachable';
-  const attempts = unreachable ? tuning.downloadAttempts : tuning.retryDelaysS.length + 1;
-  if (history.failures + 1 < attempts) {
-    const delayS = tuning.retryDelaysS[history.failures] ?? tuning.retryDelaysS.at(-1) ?? 1;
-    return { kind: 'retry', delayS, counts: true, diskWait, infrastructureFault };
-  }
-  return {
-    kind: 'fail',
-    failure: unreachable
-      ? { code: 'video_unreachable', message: known.message }
-      : { code: 'processing_failed', message: 'The video could not be processed because of a fault of the service.' },
-  };
+/** A failure, as the rules see it. */
+interface Failure {
+  /** null: no error of the service's own */
+  known: ReelmendError | null;
+  /** null: disk space is not short */
+  diskWait: DiskWait | null;
+  history: FailureHistory;
+  tuning: Tuning;
 }
 
-function hasWaitedTooLong(diskWait: 'behind_others' | 'disk_full', history: FailureHistory, tuning: Tuning): boolean {
-  const { patienceS, maxWaitS } = tuning.insufficientDisk;
-  return history.diskWaitForS >= maxWaitS || (diskWait === 'disk_full' && history.diskFullForS >= patienceS);
+/** Classifies the error that a step threw: by the first rule that applies. */
+export function classifyFailure(error: unknown, history: FailureHistory, tuning: Tuning): RetryDecision {
+  const known = error instanceof ReelmendError ? error : null;
+  const failure: Failure = { known, diskWait: diskWaitOf(error), history, tuning };
+  return waitForDiskSpace(failure) ?? waitForInfrastructure(failure) ?? failAtOnce(failure) ?? tryAgain(failure) ?? giveUp(failure);
+}
+
+function diskWaitOf(error: unknown): DiskWait | null {
+  if (!(error instanceof InsufficientDiskSpace)) return null;
+  return error.behindOthers ? 'behind_others' : 'disk_full';
+}
+
+/**
+ * A lack of disk space counts as a failure only after a long wait. Otherwise a worker with a full disk would quickly use up the
+ * attempts of many jobs while the other workers are busy.
+ */
+function waitForDiskSpace({ diskWait, history, tuning }: Failure): RetryDecision | null {
+  if (diskWait === null) return null;
+  const { patienceS, maxWaitS, retryDelayS } = tuning.insufficientDisk;
+  if (history.diskWaitForS >= maxWaitS || (diskWait === 'disk_full' && history.diskFullForS >= patienceS)) return null;
+  return { kind: 'retry', delayS: retryDelayS, counts: false, diskWait, infrastructureFault: false };
+}
+
+/** The same for faults of the storage or the database, because a single worker may be unable to reach them. */
+function waitForInfrastructure({ history, tuning }: Failure): RetryDecision | null {
+  const { patienceS, longestDelayS } = tuning.infrastructureFaults;
+  const { isInfrastructureFault, infrastructureFaultForS: forS } = history;
+  if (!isInfrastructureFault || forS >= patienceS) return null;
+  // The first time, another worker takes the step at once.
+  return { kind: 'retry', delayS: Math.min(longestDelayS, forS), counts: false, diskWait: null, infrastructureFault: true };
+}
+
+/** Another attempt would fail the same way. */
+function failAtOnce({ known, history }: Failure): RetryDecision | null {
+  const code = permanent.find((each) => each === known?.code);
+  if (known === null || code === undefined || history.isGpuFault === true) return null;
+  if (history.isSegment === true && history.failures === 0 && maybeOfMachine.includes(code)) return null;
+  return { kind: 'fail', failure: { code, message: known.message } };
+}
+
+/** An unreachable source gets fewer attempts than our own faults. */
+function tryAgain({ known, diskWait, history, tuning }: Failure): RetryDecision | null {
+  const { failures, isInfrastructureFault: infrastructureFault } = history;
+  const attempts = known?.code === 'video_unreachable' ? tuning.downloadAttempts : tuning.retryDelaysS.length + 1;
+  if (failures + 1 >= attempts) return null;
+  const delayS = tuning.retryDelaysS[failures] ?? tuning.retryDelaysS.at(-1) ?? 1;
+  return { kind: 'retry', delayS, counts: true, diskWait, infrastructureFault };
+}
+
+function giveUp({ known }: Failure): RetryDecision {
+  if (known?.code === 'video_unreachable') return { kind: 'fail', failure: { code: 'video_unreachable', message: known.message } };
+  return { kind: 'fail', failure: { code: 'processing_failed', message: 'The video could not be processed because of a fault of the service.' } };
 }
