@@ -40,6 +40,26 @@ export function accountsToSkip(loads: readonly AccountLoad[], perAccount: number
  */
 const maxRetries = 3;
 
+/** The time in which one slot chooses an account and fetches its row. It begins when the previous one has ended. */
+class Turn {
+  readonly ended: Promise<void>;
+  #resolve = () => {};
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor() {
+    this.ended = new Promise((resolve) => (this.#resolve = resolve));
+  }
+
+  begin(): void {
+    this.#timer = setTimeout(this.#resolve, maxTurnMs).unref();
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#resolve();
+  }
+}
+
 type FairShareContext = Pick<WorkerContext, 'store' | 'config' | 'logger'>;
 
 /** Applies the rule to the slots of one worker. */
@@ -53,12 +73,14 @@ export class FairShare {
   #hasSkipped = false;
   /** times in a row that a slot polled again */
   #retries = 0;
-  /** resolves when the slot that queried last has fetched a row, or found none */
-  #turn = Promise.resolve();
-  #endTurn = () => {};
+  /** of the slot that queried last; ends when that slot has fetched a row, or found none */
+  #turn = new Turn();
+  /** of the last slot in line */
+  #lastTurn = this.#turn;
 
   constructor(worker: FairShareContext) {
     this.#worker = worker;
+    this.#turn.end();
   }
 
   /**
@@ -69,7 +91,7 @@ export class FairShare {
     const pollsAgain = this.#hasSkipped && this.#retries < maxRetries;
     this.#retries = pollsAgain ? this.#retries + 1 : 0;
     this.#isIdle = !pollsAgain;
-    this.#endTurn();
+    this.#turn.end();
     return pollsAgain;
   }
 
@@ -96,14 +118,14 @@ export class FairShare {
   async #started(account: string | undefined): Promise<number | undefined> {
     this.#isIdle = false;
     this.#retries = 0;
-    const endTurn = this.#endTurn;
+    const turn = this.#turn;
     try {
       return account === undefined ? undefined : await this.#worker.store.machineTime.charge(account, this.#virtualTime);
     } catch (error) {
       this.#logFailure(error);
       return undefined;
     } finally {
-      endTurn();
+      turn.end();
     }
   }
 
@@ -136,14 +158,11 @@ export class FairShare {
 
   /** Waits until the previous slot has fetched its row, so that the row counts for its account. */
   async #takeTurn(): Promise<void> {
-    const previous = this.#turn;
-    let end = () => {};
-    this.#turn = new Promise((resolve) => (end = resolve));
-    await previous;
-    const timer = setTimeout(end, maxTurnMs).unref();
-    this.#endTurn = () => {
-      clearTimeout(timer);
-      end();
-    };
+    const previous = this.#lastTurn;
+    const turn = new Turn();
+    this.#lastTurn = turn;
+    await previous.ended;
+    turn.begin();
+    this.#turn = turn;
   }
 }
