@@ -3,7 +3,7 @@ import type { JobRecord } from '../domain/job.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { priceInCredits } from '../domain/pricing.ts';
 import type { CreateJob, Idempotency, Principal } from '../store/types.ts';
-import { actorOf } from './actor.ts';
+import { actorOf, sessionIdOf } from './actor.ts';
 import type { HttpDeps } from './deps.ts';
 import { idempotencyOf, withReplay } from './idempotency.ts';
 import { measureVideo } from './measurement.ts';
@@ -51,7 +51,7 @@ async function createNewJob(deps: HttpDeps, { principal, body, signal }: Creatio
     idempotency,
     traceparent: currentTraceparent(),
     actor: actorOf(principal),
-    sessionId: principal.sessionId,
+    sessionId: sessionIdOf(principal),
   });
 }
 

@@ -3,7 +3,7 @@ import type { JobRecord } from '../domain/job.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { previewCredits, type PreviewSetting, secondsPerSetting } from '../domain/previews.ts';
 import type { Idempotency } from '../store/types.ts';
-import { actorOf } from './actor.ts';
+import { actorOf, sessionIdOf } from './actor.ts';
 import { type Creation, type CreationRequest, createWithinQuota, findJob } from './create-job.ts';
 import type { HttpDeps } from './deps.ts';
 import { idempotencyOf, withReplay } from './idempotency.ts';
@@ -55,7 +55,7 @@ async function createNewPreview(deps: HttpDeps, { principal, body, signal }: Pre
     preview: { settings },
     traceparent: currentTraceparent(),
     actor: actorOf(principal),
-    sessionId: principal.sessionId,
+    sessionId: sessionIdOf(principal),
   });
 }
 

@@ -58,7 +58,7 @@ const principalQuery = `SELECT k.id AS "keyId", k.mode, k.tier, k.name AS "keyNa
   FROM api_keys k JOIN accounts a ON a.id = k.account_id
   WHERE k.hash = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`;
 
-type PrincipalRow = Omit<KeyPrincipal, 'account' | 'name' | 'lastUsedAt'> &
+type PrincipalRow = Omit<KeyPrincipal, 'kind' | 'account' | 'name' | 'lastUsedAt'> &
   Omit<Account, 'createdAt'> & { keyName: string; lastUsedAt: string | null; createdAt: string; stale: boolean };
 
 const { hash: _hash, ...visible } = getTableColumns(apiKeys);
@@ -83,7 +83,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
       const { keyId, mode, tier, keyName: name, access, lastUsedAt: used, stale, createdAt, ...account } = row;
       if (stale) await noteUse(keyId);
       const lastUsedAt = used === null ? null : new Date(used);
-      return { keyId, mode, tier, name, access, lastUsedAt, account: { ...account, createdAt: new Date(createdAt) } };
+      return { kind: 'key', keyId, mode, tier, name, access, lastUsedAt, account: { ...account, createdAt: new Date(createdAt) } };
     },
 
     /** Throws ReelmendError `key_limit_reached`, or `admin_required` like `requireAdmin`. */

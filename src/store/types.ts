@@ -28,24 +28,31 @@ export interface AccountRecord extends Account {
   closedAt: Date | null;
 }
 
-/** The caller of a request: an active key, or a user of the console, and the account. */
-export interface Principal {
-  /** of the key; for a user of the console, the user's id */
-  keyId: string;
+/** The caller of a request. */
+export type Principal = KeyPrincipal | UserPrincipal;
+
+interface Caller {
   mode: Mode;
   tier: Tier;
   account: Account;
-  /** of a user of the console */
-  sessionId?: string;
 }
 
-/** The caller of a request of the API. */
-export interface KeyPrincipal extends Principal {
+/** The caller of a request of the API: an active key. */
+export interface KeyPrincipal extends Caller {
+  kind: 'key';
+  keyId: string;
   /** empty: no name */
   name: string;
   access: KeyAccess;
   /** as recorded before this request */
   lastUsedAt: Date | null;
+}
+
+/** The caller of a request of the console: a signed-in user. */
+export interface UserPrincipal extends Caller {
+  kind: 'user';
+  userId: string;
+  sessionId: string;
 }
 
 /** The actor in the audit log. Empty: the operator's command line, or the service itself. */

@@ -155,7 +155,7 @@ describe('accounts and keys', () => {
     const { closedAt, ...owner } = (await world.store.accounts.get(account.id))!;
     expect(closedAt).toBeNull();
     expect(await world.store.keys.authenticate(hash)).toEqual({
-      ...{ keyId: id, mode: 'live', tier: 'secure', name: '', access: 'full', lastUsedAt: null, account: owner },
+      ...{ kind: 'key', keyId: id, mode: 'live', tier: 'secure', name: '', access: 'full', lastUsedAt: null, account: owner },
     });
     expect(await world.store.keys.authenticate(expired)).toBeNull();
     expect(await world.store.keys.authenticate(randomHash())).toBeNull();

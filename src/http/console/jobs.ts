@@ -7,7 +7,7 @@ import { errorHelp, sourceName, timelineText } from '../../domain/job-words.ts';
 import { linkValidityS } from '../../domain/limits.ts';
 import { pictureFileName, resultFileName } from '../../domain/uploads.ts';
 import type { ConsoleJobDetail as DetailRecord, JobFile } from '../../store/index.ts';
-import type { JobSegment, Principal } from '../../store/types.ts';
+import type { JobSegment, UserPrincipal } from '../../store/types.ts';
 import { actorOf } from '../actor.ts';
 import { issuedCertificate } from '../certificates.ts';
 import { createJob } from '../create-job.ts';
@@ -35,9 +35,9 @@ type JobHandlers = Pick<
 >;
 
 /** A signed-in user has the rights of a Secure key of the account. Each call names its mode. */
-export function principalOf(c: Context<AppEnv>, mode: Mode): Principal {
+export function principalOf(c: Context<AppEnv>, mode: Mode): UserPrincipal {
   const { account, user, sessionId } = c.get('session');
-  return { keyId: user.id, mode, tier: 'secure', account, sessionId };
+  return { kind: 'user', userId: user.id, mode, tier: 'secure', account, sessionId };
 }
 
 /** Prefixes `param` of errors: the console sends the body of a job or preview in the field `request`. */
