@@ -131,34 +131,51 @@ async function putFile(bucket: Bucket, key: string, path: string, options: PutOp
   const { size } = await statFile(path);
   options.signal?.throwIfAborted();
   const { body, sha256 } = hashedFile(path, size);
-  // Distinguishes this upload's object from an earlier one of the key.
+  try {
+    const pending = createUpload(bucket, { key, body, size }, options);
+    const { version } = await finishUpload(bucket, pending, options.signal);
+    if (pending.upload.uploadId !== undefined) await abandonOthers(bucket, key);
+    return { key, size, sha256: sha256(), version };
+  } finally {
+    body.destroy();
+  }
+}
+
+interface PendingUpload {
+  upload: Upload;
+  key: string;
+  size: number;
+  /** distinguishes this upload's object from an earlier one of the key */
+  mark: string;
+}
+
+function createUpload(bucket: Bucket, { key, body, size }: { key: string; body: Readable; size: number }, options: PutOptions): PendingUpload {
   const mark = randomUUID();
-  const params = { Bucket: bucket.name, Key: key, Body: body, ContentType: options.contentType };
   const upload = new Upload({
     client: stoppable(bucket.client, options.signal),
-    params: { ...params, Metadata: { [markName]: mark } },
+    params: { Bucket: bucket.name, Key: key, Body: body, ContentType: options.contentType, Metadata: { [markName]: mark } },
     partSize: Math.max(options.partSize, Math.ceil(size / maxParts)),
     queueSize: parallelParts,
   });
-  const finished = async ({ version }: { version: string | null }): Promise<StoredObject> => {
-    if (upload.uploadId !== undefined) await abandonOthers(bucket, key);
-    return { key, size, sha256: sha256(), version };
-  };
+  return { upload, key, size, mark };
+}
+
+/** Sends the bytes and resolves when the object is there; if it fails, aborts the upload. */
+async function finishUpload(bucket: Bucket, pending: PendingUpload, signal: AbortSignal | undefined): Promise<{ version: string | null }> {
+  const { upload, key } = pending;
+  const find = () => confirm(bucket, pending);
   try {
     const { $metadata } = await upload.done();
-    const find = () => confirm(bucket, key, mark, size);
-    const stored = await ($metadata.attempts === 1 ? find() : untilJoined(find, options.signal));
+    const stored = await ($metadata.attempts === 1 ? find() : untilJoined(find, signal));
     if (stored === null) throw new Error('the storage does not have the object that it confirmed');
-    return await finished(stored);
+    return stored;
   } catch (error) {
     // The response to the last request may be lost after the object was stored; its retry then finds no upload.
-    const stored = options.signal?.aborted === true ? null : await confirm(bucket, key, mark, size).catch(() => null);
-    if (stored !== null) return finished(stored);
+    const stored = signal?.aborted === true ? null : await find().catch(() => null);
+    if (stored !== null) return stored;
     await abandon(bucket, key, upload.uploadId);
-    options.signal?.throwIfAborted();
+    signal?.throwIfAborted();
     throw error;
-  } finally {
-    body.destroy();
   }
 }
 
@@ -195,12 +212,7 @@ function hashedFile(path: string, size: number): { body: Readable; sha256: () =>
 }
 
 /** The newest version of the key, if it is the complete upload with this `mark`. */
-async function confirm(
-  bucket: Bucket,
-  key: string,
-  mark: string,
-  size: number,
-): Promise<{ version: string | null } | null> {
+async function confirm(bucket: Bucket, { key, mark, size }: Omit<PendingUpload, 'upload'>): Promise<{ version: string | null } | null> {
   const head = await unlessMissing(bucket, key, bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: key })));
   if (head?.Metadata?.[markName] !== mark || (head.ContentLength ?? 0) !== size) return null;
   return { version: versionOf(head) };
