@@ -1,0 +1,204 @@
+/** Deleting a job in the store: by its customer, by several callers at once, and at the end of its retention. What it refunds. */
+import { describe, expect, it } from 'vitest';
+import type { JobRecord } from '../../src/domain/job.ts';
+import type { Fence } from '../../src/store/index.ts';
+import { queueRows, setUpStore } from '../helpers/store-suite.ts';
+import { eventually } from '../helpers/wait.ts';
+import { auditEntries, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+
+let world: World;
+setUpStore((made) => (world = made));
+
+describe('deletion', () => {
+  const objectOf = async (fence: Fence) => {
+    const key = await world.store.objects.registerPendingObject(fence, 'output');
+    return { key, size: 5, sha256: 'c'.repeat(64), version: null };
+  };
+  const output = { width: 2, height: 2, size_bytes: 5, sha256: 'c'.repeat(64) };
+  const cases = [
+    { name: 'queued', refund: 30, prepare: async () => {} },
+    {
+      name: 'running',
+      refund: 18,
+      prepare: async (id: string) => {
+        const lease = await world.store.leases.acquire(id, 'ingest', 'w', 20);
+        await world.store.leases.progress(lease!.fence, { fraction: 0.35, etaSeconds: 3 }, 20);
+      },
+    },
+    {
+      name: 'done',
+      refund: 0,
+      prepare: async (id: string) => {
+        const { fence } = (await world.store.leases.acquire(id, 'ingest', 'w', 20))!;
+        await world.store.leases.finish(fence, { stored: await objectOf(fence), output, applied: null });
+      },
+    },
+    {
+      name: 'error',
+      refund: 0,
+      prepare: async (id: string) => {
+        const { fence } = (await world.store.leases.acquire(id, 'ingest', 'w', 20))!;
+        await world.store.leases.fail(fence, { code: 'unreadable_video', message: 'No.' });
+      },
+    },
+  ];
+  for (const { name, refund, prepare } of cases) {
+    it(`of a ${name} job gives ${refund} of 30 credits back and keeps no URL`, async () => {
+      const account = await fundedAccount(world.store, 30);
+      const { job } = await world.store.jobs.create(
+        jobInput(account, { webhookUrl: 'https://hooks.example.com/secret' }),
+      );
+      await prepare(job.id);
+      const before = (await world.store.accounts.get(account.id))!.credits;
+      const deleted = await world.store.jobs.delete(account.id, 'live', job.id);
+      expect(deleted).toEqual({ id: job.id, deletedAt: expect.any(Date), refundedCredits: refund });
+      expect((await world.store.accounts.get(account.id))!.credits).toBe(before + refund);
+      expect(await world.store.jobs.get(account.id, 'live', job.id)).toBeNull();
+      expect(await world.store.jobs.resultFiles(job.id)).toBeNull();
+      expect((await world.store.jobs.list({ accountId: account.id, mode: 'live', limit: 9 })).jobs).toEqual([]);
+      expect(await world.store.jobs.delete(account.id, 'live', job.id)).toBeNull();
+      const [row] = await world.sql`SELECT * FROM jobs WHERE id = ${job.id}`;
+      expect(JSON.stringify(row)).not.toContain('secret');
+      expect(await queueRows(world, job.id)).toEqual([]);
+      const events = await auditEntries(world.store, { accountId: account.id, jobId: job.id, limit: 9 });
+      expect(events[0]).toMatchObject({
+        kind: 'job.deleted',
+        data: { by: 'customer', status: name, refunded_credits: refund },
+      });
+      expect(JSON.stringify(events)).not.toContain('secret');
+    });
+  }
+
+  const endsOfAttempts: Record<string, (fence: Fence) => Promise<unknown>> = {
+    'the worker gives it back': (fence) => world.store.leases.release(fence),
+    'it failed': (fence) => world.store.leases.retryLater(fence, { delayS: 0 }),
+    'the worker died': async ({ jobId }) => {
+      await world.sql`UPDATE jobs SET lease_expires_at = now() - interval '1 second' WHERE id = ${jobId}`;
+      await world.store.leases.sweepExpired(5);
+    },
+  };
+  it('does not count what a dead worker did whose lease nobody has removed yet', async () => {
+    const account = await fundedAccount(world.store, 30);
+    const { job } = await world.store.jobs.create(jobInput(account));
+    const { fence } = (await world.store.leases.acquire(job.id, 'ingest', 'dead', 20))!;
+    await world.store.leases.progress(fence, { fraction: 0.9, etaSeconds: 3 }, 20);
+    await world.sql`UPDATE jobs SET lease_expires_at = now() - interval '1 second' WHERE id = ${job.id}`;
+    expect(await world.store.jobs.delete(account.id, 'live', job.id)).toMatchObject({ refundedCredits: 30 });
+  });
+
+  it.each(Object.keys(endsOfAttempts))('does not count what an earlier attempt did, which is lost: %s', async (how) => {
+    const account = await fundedAccount(world.store, 60);
+    const jobs = await Promise.all([1, 2].map(async () => (await world.store.jobs.create(jobInput(account))).job));
+    for (const { id } of jobs) {
+      const { fence } = (await world.store.leases.acquire(id, 'ingest', 'first', 20))!;
+      await world.store.leases.progress(fence, { fraction: 0.9, etaSeconds: 3 }, 20);
+      await endsOfAttempts[how]!(fence);
+    }
+    const [waiting, again] = jobs.map(({ id }) => id) as [string, string];
+    const { fence } = (await world.store.leases.acquire(again, 'ingest', 'second', 20))!;
+    await world.store.leases.progress(fence, { fraction: 0.1, etaSeconds: 30 }, 20);
+    expect((await world.store.jobs.get(account.id, 'live', again))!.progress).toBe(0.9);
+    expect(await world.store.jobs.delete(account.id, 'live', waiting)).toMatchObject({ refundedCredits: 30 });
+    expect(await world.store.jobs.delete(account.id, 'live', again)).toMatchObject({ refundedCredits: 27 });
+  });
+
+  describe('counts what a worker of an earlier version does, which writes the shown progress alone:', () => {
+    const progressOf = (id: string, fraction: number) => world.sql`UPDATE jobs SET progress = greatest(progress, ${fraction}::float8) WHERE id = ${id}`;
+    const acquireOld = (id: string) => world.sql`UPDATE jobs SET status = 'running', started_at = coalesce(started_at, now()), attempt = attempt + 1,
+      lease_owner = 'old', lease_expires_at = now() + interval '20 seconds' WHERE id = ${id}`;
+    const created = async () => (await world.store.jobs.create(jobInput(await fundedAccount(world.store, 30)))).job;
+    const refund = ({ accountId, id }: JobRecord) => world.store.jobs.delete(accountId, 'live', id).then((deleted) => deleted!.refundedCredits);
+
+    it('the seconds that it has processed', async () => {
+      const job = await created();
+      await acquireOld(job.id);
+      await progressOf(job.id, 0.5);
+      await progressOf(job.id, 0.9);
+      expect(await refund(job)).toBe(3);
+    });
+
+    it('not those of an attempt before, which are lost', async () => {
+      const job = await created();
+      const { fence } = (await world.store.leases.acquire(job.id, 'ingest', 'new', 20))!;
+      await world.store.leases.progress(fence, { fraction: 0.8, etaSeconds: 3 }, 20);
+      await world.store.leases.release(fence);
+      await acquireOld(job.id);
+      await progressOf(job.id, 0.05);
+      expect(await refund(job)).toBe(30);
+    });
+  });
+
+  it('by ten callers at once refunds once', async () => {
+    const account = await fundedAccount(world.store, 30);
+    const { job } = await world.store.jobs.create(jobInput(account));
+    const results = await Promise.all(
+      Array.from({ length: 10 }, () => world.store.jobs.delete(account.id, 'live', job.id)),
+    );
+    expect(results.filter(Boolean)).toHaveLength(1);
+    expect((await world.store.accounts.get(account.id))?.credits).toBe(30);
+  });
+
+  it('racing with the end of the job has one winner', async () => {
+    const account = await fundedAccount(world.store, 30 * 20);
+    for (let n = 0; n < 20; n++) {
+      const { job } = await world.store.jobs.create(jobInput(account));
+      const { fence } = (await world.store.leases.acquire(job.id, 'ingest', 'w', 20))!;
+      const stored = await objectOf(fence);
+      const [finished, deleted] = await Promise.allSettled([
+        n % 2
+          ? world.store.leases.finish(fence, { stored, output, applied: null })
+          : world.store.leases.fail(fence, { code: 'processing_failed', message: 'No.' }),
+        world.store.jobs.delete(account.id, 'live', job.id),
+      ]);
+      expect(deleted).toMatchObject({ status: 'fulfilled', value: { id: job.id } });
+      if (finished.status === 'rejected') expect(finished.reason).toMatchObject({ name: 'LeaseLost' });
+    }
+  });
+
+  it('queues the destruction of the files also while a worker takes the row that an earlier one has left', async () => {
+    const account = await fundedAccount(world.store, 30);
+    const { job } = await world.store.jobs.create(jobInput(account));
+    const key = `destroy:${job.id}`;
+    await world.store.objects.destroyLater(job.id, 0);
+    const { deleting } = await world.sql.begin(async (tx) => {
+      // As Graphile Worker takes a row. The commit takes as long as the disk.
+      await tx`UPDATE graphile_worker._private_jobs SET locked_by = 'pool', locked_at = now(), attempts = attempts + 1 WHERE key = ${key}`;
+      const deleted = world.store.jobs.delete(account.id, 'live', job.id);
+      await eventually(async () => (await world.sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`).length > 0);
+      return { deleting: [deleted] };
+    });
+    await Promise.all(deleting);
+    expect(await world.sql`SELECT locked_by, attempts FROM graphile_worker.jobs WHERE key = ${key}`).toEqual([{ locked_by: null, attempts: 0 }]);
+  });
+
+  it('comes after 30 days, or after as many as the account chose for its Secure jobs', async () => {
+    const account = await fundedAccount(world.store, 90);
+    const chosen = (await world.store.accounts.setRetention(account.id, 3, { key_id: 'key_1' }))!;
+    expect(chosen).toEqual({ ...account, retentionDays: 3 });
+    const days = async (tier: 'standard' | 'secure') => {
+      const { job } = await world.store.jobs.create(jobInput(chosen, { tier, credits: 30 }));
+      return (job.expiresAt.getTime() - job.createdAt.getTime()) / 86_400_000;
+    };
+    expect([await days('standard'), await days('secure')]).toEqual([30, 3]);
+    for (const wrong of [0, 366, 1.5, Number.NaN]) {
+      await expect(world.store.accounts.setRetention(account.id, wrong, { key_id: 'key_1' })).rejects.toThrow(RangeError);
+    }
+    expect(await world.store.accounts.setRetention('acct_00000000000000000000000000', 3, { key_id: 'key_1' })).toBeNull();
+  });
+
+  it('at the end of retention is the same without a call', async () => {
+    const account = await fundedAccount(world.store, 60);
+    const [due, kept] = [
+      await world.store.jobs.create(jobInput(account)),
+      await world.store.jobs.create(jobInput(account)),
+    ];
+    await world.sql`UPDATE jobs SET expires_at = now() WHERE id = ${due.job.id}`;
+    expect((await world.store.jobs.expireDue(100)).done).toEqual([due.job.id]);
+    expect(await world.store.jobs.get(account.id, 'live', due.job.id)).toBeNull();
+    expect(await world.store.jobs.get(account.id, 'live', kept.job.id)).not.toBeNull();
+    expect((await auditEntries(world.store, { accountId: account.id, limit: 1 }))[0]).toMatchObject({
+      kind: 'job.deleted',
+      data: { by: 'retention' },
+    });
+  });
+});
