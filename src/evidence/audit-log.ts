@@ -9,7 +9,7 @@ import { EvidenceError, sign, verify } from './signature.ts';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
-export const auditHead = z.strictObject({
+const auditHead = z.strictObject({
   account_id: z.string(),
   /** number of entries, = sequence of the last one; 0 for an empty log */
   size: z.number().int().nonnegative(),

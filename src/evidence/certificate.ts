@@ -10,7 +10,7 @@ import { EvidenceError, sign, verify } from './signature.ts';
 const timestamp = z.iso.datetime({ precision: 3 });
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
-export const certificatePayload = z.strictObject({
+const certificatePayload = z.strictObject({
   id: z.string().regex(/^cert_[0-9a-hjkmnp-tv-z]{26}$/),
   version: z.literal(1),
   job_id: z.string(),

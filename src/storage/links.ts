@@ -24,7 +24,7 @@ export interface LinkQuery {
 export type LinkVerifyResult =
   { ok: true; key: string; fileName: string; contentType: string } | { ok: false; reason: 'expired' | 'invalid' };
 
-export const defaultContentType = 'video/mp4';
+const defaultContentType = 'video/mp4';
 
 /** Signs JSON, which separates the fields, so that two different links never sign the same text. */
 function sign(secret: string, claims: LinkClaims): Buffer {

@@ -4,8 +4,6 @@ import { type Db, readApart, type Tx } from './database.ts';
 import { stepKey } from './queue.ts';
 import { jobEvents, jobs, objects, segments, workers } from './schema.ts';
 
-export type InspectedJob = NonNullable<Awaited<ReturnType<typeof inspectJob>>>;
-
 const eventLimit = 500;
 
 /** Also of a deleted one; null for an unknown one. */

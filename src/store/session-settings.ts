@@ -24,7 +24,7 @@ export const sessionSettings: Readonly<Record<string, string>> = {
  * correct at this isolation level, the drivers read these formats of times and bytes only, and days are promised as 24 hours, which they
  * are not where the clocks change. docs/database-and-storage.md states them.
  */
-export const requiredSettings: Readonly<Record<string, string>> = {
+const requiredSettings: Readonly<Record<string, string>> = {
   default_transaction_isolation: 'read committed',
   datestyle: 'ISO',
   bytea_output: 'hex',

@@ -10,7 +10,7 @@ const looks: Record<JobStatus, { tone: Tone; text: string }> = {
   error: { tone: 'bad', text: 'Failed' },
 };
 
-export function StatusBadge({ status }: { status: JobStatus }) {
+function StatusBadge({ status }: { status: JobStatus }) {
   const { tone, text } = looks[status];
   return (
     <Badge tone={tone} dot live={status === 'running'}>
