@@ -18,7 +18,7 @@ import { isOpen, allowsTransition } from './job-states.ts';
 import { postTransfer } from './ledger.ts';
 import { markStored, type StoredFile } from './objects.ts';
 import { dequeueSegments, enqueueDestroy, enqueueStep, hasUsableRow, queuedSteps } from './queue.ts';
-import { type DeviceClass, jobs, longestEtaS, objects, type Step } from './schema.ts';
+import { type DeviceClass, jobs, longestEtaS, objects, type segments, type Step } from './schema.ts';
 
 /**
  * The times (`…ForS`, in seconds) are those when the lease was acquired, and null if the last attempt ended in another way. The
@@ -86,6 +86,16 @@ export const secondsSince = (time: SQLWrapper) => sql<number | null>`extract(epo
 export const noLease = { leaseOwner: null, leaseExpiresAt: null };
 export const noWait = { insufficientDiskSince: null, diskWaitSince: null, infrastructureFaultSince: null };
 
+/** When a wait began that goes on, or begins now; null once it is over. */
+const stillSince = (began: SQLWrapper, isGoingOn: boolean) => (isGoingOn ? sql`coalesce(${began}, now())` : null);
+
+/** What the rows of jobs and those of segments note of a failure. */
+export const afterFailure = (row: typeof jobs | typeof segments, { counts = true, diskWait = null, infrastructureFault = false }: RetryLater) => ({
+  ...(counts ? { failures: sql`${row.failures} + 1` } : {}),
+  diskWaitSince: stillSince(row.diskWaitSince, diskWait !== null),
+  infrastructureFaultSince: stillSince(row.infrastructureFaultSince, infrastructureFault),
+});
+
 export function leaseQueries(db: Db) {
   return {
     /**
@@ -140,20 +150,8 @@ export function leaseQueries(db: Db) {
     fail: (fence: Fence, failure: JobFailure) =>
       transact(db, async (tx) => failRow(tx, await lockHeld(tx, fence, 'fail'), failure)),
 
-    /**
-     * Gives up the lease after a temporary failure, and queues the step to run again after `delayS`. Throws LeaseLost.
-     */
-    retryLater: (fence: Fence, { delayS, counts = true, diskWait = null, infrastructureFault = false }: RetryLater) =>
-      transact(db, async (tx) => {
-        const row = await updateHeld(tx, fence, {
-          ...(counts ? { failures: sql`${jobs.failures} + 1` } : {}),
-          diskWaitSince: diskWait === null ? null : sql`coalesce(${jobs.diskWaitSince}, now())`,
-          insufficientDiskSince: diskWait === 'disk_full' ? sql`coalesce(${jobs.insufficientDiskSince}, now())` : null,
-          infrastructureFaultSince: infrastructureFault ? sql`coalesce(${jobs.infrastructureFaultSince}, now())` : null,
-          ...noLease,
-        });
-        await enqueueStep(tx, row, delayS);
-      }),
+    /** Gives up the lease after a temporary failure, and queues the step to run again after `delayS`. Throws LeaseLost. */
+    retryLater: (fence: Fence, how: RetryLater) => transact(db, (tx) => retryLater(tx, fence, how)),
 
     release: (fence: Fence) => transact(db, (tx) => release(tx, fence)),
 
@@ -226,6 +224,12 @@ async function acquire(tx: Tx, { jobId, step, owner, leaseSeconds, isRepeated, e
     diskWaitForS: row.diskWaitForS,
     infrastructureFaultForS: row.infrastructureFaultForS,
   };
+}
+
+async function retryLater(tx: Tx, fence: Fence, how: RetryLater): Promise<void> {
+  const insufficientDiskSince = stillSince(jobs.insufficientDiskSince, how.diskWait === 'disk_full');
+  const row = await updateHeld(tx, fence, { ...afterFailure(jobs, how), insufficientDiskSince, ...noLease });
+  await enqueueStep(tx, row, how.delayS);
 }
 
 /** The wait of a test job: its length, and the interval of its progress updates. */

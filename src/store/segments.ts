@@ -9,7 +9,7 @@ import type { Fence } from './fence.ts';
 import { type JobRow, toJobRecord } from './job-rows.ts';
 import { allowsTransition } from './job-states.ts';
 import type { JobSegment } from './types.ts';
-import { failRow, type JobFailure, leaseEnd, lockHeld, noWait, noLease, type RetryLater, secondsSince, updateHeld } from './leases.ts';
+import { afterFailure, failRow, type JobFailure, leaseEnd, lockHeld, noWait, noLease, type RetryLater, secondsSince, updateHeld } from './leases.ts';
 import { markStored, type StoredFile } from './objects.ts';
 import { enqueueDestroy, enqueueNextSegments, enqueueSegment, enqueueStep } from './queue.ts';
 import { type DeviceClass, jobs, longestEtaS, objects, type SegmentResult, segments, workers } from './schema.ts';
@@ -336,19 +336,10 @@ async function finish(tx: Tx, fence: SegmentFence, { stored, result, atOnce }: F
   await enqueueStep(tx, { id: fence.jobId, step: 'join' });
 }
 
-async function retryLater(tx: Tx, fence: SegmentFence, { delayS, counts = true, diskWait = null, infrastructureFault = false }: RetryLater): Promise<void> {
+async function retryLater(tx: Tx, fence: SegmentFence, how: RetryLater): Promise<void> {
   await lockJob(tx, fence);
-  const [row] = await tx
-    .update(segments)
-    .set({
-      ...idle,
-      ...(counts ? { failures: sql`${segments.failures} + 1` } : {}),
-      diskWaitSince: diskWait === null ? null : sql`coalesce(${segments.diskWaitSince}, now())`,
-      infrastructureFaultSince: infrastructureFault ? sql`coalesce(${segments.infrastructureFaultSince}, now())` : null,
-    })
-    .where(held(fence))
-    .returning(queueRow);
-  await enqueueSegment(tx, row!, delayS);
+  const [row] = await tx.update(segments).set({ ...idle, ...afterFailure(segments, how) }).where(held(fence)).returning(queueRow);
+  await enqueueSegment(tx, row!, how.delayS);
 }
 
 async function moveToOtherClass(tx: Tx, fence: SegmentFence): Promise<boolean> {
