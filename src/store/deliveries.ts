@@ -321,19 +321,13 @@ async function queueBusy(tx: Tx, id: string): Promise<void> {
   if (row) await enqueueDelivery(tx, id, Math.max(0, row.inS));
 }
 
-async function settle(tx: Tx, { id, url }: Pick<DueDelivery, 'id' | 'url'>, attempt: DeliveryAttempt, outcome: DeliveryOutcome): Promise<void> {
+async function settle(tx: Tx, sent: Pick<DueDelivery, 'id' | 'url'>, attempt: DeliveryAttempt, outcome: DeliveryOutcome): Promise<void> {
+  const { id } = sent;
   const [row] = await tx.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, id)).for('no key update');
   if (!row) return;
-  const next = sql<number>`(SELECT coalesce(max(number), 0) + 1 FROM webhook_attempts WHERE delivery_id = ${id})`;
-  // The job may have been deleted meanwhile; then no customer data is stored any more.
-  const responseBody = row.url === null ? null : attempt.responseBody;
-  await tx.insert(webhookAttempts).values({ ...attempt, responseBody, deliveryId: id, number: next });
+  await insertAttempt(tx, row, attempt);
   if (row.state !== 'pending') return endAttempt(tx, id);
-  if (attempt.failure !== null) {
-    // The URL of the endpoint was changed meanwhile. The old one says nothing about the new one, not even with 410.
-    if (row.url !== url) return startAgain(tx, id);
-    if (isResent(row) && outcome.state !== 'stopped') return startAgain(tx, id);
-  }
+  if (attempt.failure !== null && isOutdated(row, sent, outcome)) return startAgain(tx, id);
   const pending = outcome.state === 'pending';
   await tx
     .update(webhookDeliveries)
@@ -346,6 +340,20 @@ async function settle(tx: Tx, { id, url }: Pick<DueDelivery, 'id' | 'url'>, atte
     })
     .where(eq(webhookDeliveries.id, id));
   if (pending) await enqueueDelivery(tx, id, outcome.inS);
+}
+
+async function insertAttempt(tx: Tx, { id, url }: Row, attempt: DeliveryAttempt): Promise<void> {
+  const next = sql<number>`(SELECT coalesce(max(number), 0) + 1 FROM webhook_attempts WHERE delivery_id = ${id})`;
+  // The job may have been deleted meanwhile; then no customer data is stored any more.
+  const responseBody = url === null ? null : attempt.responseBody;
+  await tx.insert(webhookAttempts).values({ ...attempt, responseBody, deliveryId: id, number: next });
+}
+
+/** Whether a failure says nothing about the delivery as it is now. */
+function isOutdated(row: Row, { url }: Pick<DueDelivery, 'url'>, outcome: DeliveryOutcome): boolean {
+  // The URL of the endpoint was changed meanwhile. The old one says nothing about the new one, not even with 410.
+  if (row.url !== url) return true;
+  return isResent(row) && outcome.state !== 'stopped';
 }
 
 /** Whether it was resent while the attempt was made. A failure of the old schedule must neither end nor delay the new one. */
