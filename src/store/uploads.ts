@@ -15,7 +15,7 @@ import { assertReplayable, endAfterDeletion, isKey, keyIsExpiring } from './idem
 import { isOpen } from './job-states.ts';
 import { enqueueUploadDestroy, enqueueVerify, uploadTaskIsQueued } from './queue.ts';
 import { accounts, type DeletedBy, idempotencyKeys, jobs, uploads } from './schema.ts';
-import type { Actor, CreateUpload, DeletedUpload, Idempotency, UploadChecksum, UploadStore } from './types.ts';
+import type { Actor, CreateUpload, DeletedUpload, Idempotency, ListUploads, UploadChecksum, UploadStore } from './types.ts';
 
 type UploadRow = typeof uploads.$inferSelect;
 
@@ -57,17 +57,7 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
 
     create: (input) => inTurn(input.accountId, () => transact(db, (tx) => createUpload(tx, input))),
 
-    begin: (id, multipartId) =>
-      transact(db, async (tx) => {
-        // Another request with the same idempotency key may have begun a transfer, and its client has the URLs of that one.
-        const [begun] = await tx
-          .update(uploads)
-          .set({ multipartId: sql`coalesce(${uploads.multipartId}, ${multipartId})` })
-          .where(and(eq(uploads.id, id), isNull(uploads.deletedAt)))
-          .returning({ multipartId: uploads.multipartId });
-        if (begun === undefined) await destroyAgain(tx, id);
-        return begun?.multipartId ?? null;
-      }),
+    begin: (id, multipartId) => transact(db, (tx) => begin(tx, id, multipartId)),
 
     abandon: (accountId, mode, id) =>
       inTurn(accountId, async () => {
@@ -80,23 +70,7 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
       return row ? toRecord(row) : null;
     },
 
-    async list({ accountId, mode, limit, startingAfter }) {
-      const rows = await db
-        .select()
-        .from(uploads)
-        .where(
-          and(
-            eq(uploads.accountId, accountId),
-            eq(uploads.mode, mode),
-            isNull(uploads.deletedAt),
-            or(eq(uploads.status, 'verifying'), gt(uploads.expiresAt, sql`now()`)),
-            startingAfter === undefined ? undefined : lt(uploads.id, startingAfter),
-          ),
-        )
-        .orderBy(desc(uploads.id))
-        .limit(limit + 1);
-      return { uploads: rows.slice(0, limit).map(toRecord), hasMore: rows.length > limit };
-    },
+    list: (query) => list(db, query),
 
     complete: (accountId, mode, id, checksum) => transact(db, (tx) => completeUpload(tx, ofAccount(accountId, mode, id), checksum)),
 
@@ -119,40 +93,16 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
 
     /** null if there is nothing to verify (any more) */
     async unverified(id: string): Promise<UnverifiedUpload | null> {
-      const [row] = await db
-        .select()
-        .from(uploads)
-        .where(and(eq(uploads.id, id), eq(uploads.status, 'verifying'), isNull(uploads.deletedAt)));
+      const [row] = await db.select().from(uploads).where(isVerifying(id));
       if (!row || row.multipartId === null) return null;
       return { ...toRecord(row), multipartId: row.multipartId, partSha256: row.partSha256 };
     },
 
     /** The file matches its checksum: jobs may use it. */
-    verified: (id: string, file: { sha256: string; version: string | null }): Promise<void> =>
-      transact(db, async (tx) => {
-        const [row] = await tx
-          .update(uploads)
-          .set({ status: 'ready', sha256: file.sha256, version: file.version, partSha256: null, expiresAt: retentionEnd })
-          .where(and(eq(uploads.id, id), eq(uploads.status, 'verifying'), isNull(uploads.deletedAt)))
-          .returning();
-        if (!row) return destroyAgain(tx, id);
-        await tx.update(idempotencyKeys).set({ expiresAt: row.expiresAt }).where(eq(idempotencyKeys.uploadId, id));
-        const data = { upload_id: id, sha256: file.sha256, size_bytes: row.sizeBytes };
-        await appendEvent(tx, { accountId: row.accountId, kind: 'upload.ready', data });
-      }),
+    verified: (id: string, file: { sha256: string; version: string | null }): Promise<void> => transact(db, (tx) => verified(tx, id, file)),
 
     /** The file cannot be used and is destroyed; the upload stays visible until it expires. */
-    failed: (id: string, code: UploadErrorCode): Promise<void> =>
-      transact(db, async (tx) => {
-        const [row] = await tx
-          .update(uploads)
-          .set({ status: 'failed', errorCode: code, partSha256: null })
-          .where(and(eq(uploads.id, id), eq(uploads.status, 'verifying'), isNull(uploads.deletedAt)))
-          .returning();
-        if (!row) return destroyAgain(tx, id);
-        await enqueueUploadDestroy(tx, id);
-        await appendEvent(tx, { accountId: row.accountId, kind: 'upload.failed', data: { upload_id: id, code } });
-      }),
+    failed: (id: string, code: UploadErrorCode): Promise<void> => transact(db, (tx) => failed(tx, id, code)),
 
     /** null if the file is destroyed already, or must stay */
     async pendingDeletion(id: string): Promise<PendingUploadDeletion | null> {
@@ -164,17 +114,7 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
     },
 
     /** Records that the storage confirmed "absent". */
-    markDestroyed: (id: string): Promise<void> =>
-      transact(db, async (tx) => {
-        const [row] = await tx
-          .update(uploads)
-          .set({ destroyedAt: sql`clock_timestamp()` })
-          .where(and(eq(uploads.id, id), isNull(uploads.destroyedAt)))
-          .returning();
-        if (!row) return;
-        const data = { upload_id: id, sha256: row.sha256, size_bytes: row.sizeBytes };
-        await appendEvent(tx, { accountId: row.accountId, kind: 'upload.destroyed', data });
-      }),
+    markDestroyed: (id: string): Promise<void> => transact(db, (tx) => markDestroyed(tx, id)),
 
     /** Records the same again for a file that is destroyed already. */
     async confirmDestroyed(id: string): Promise<void> {
@@ -198,17 +138,7 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
     destroyLater: (id: string, delayS: number): Promise<void> => enqueueUploadDestroy(db, id, delayS),
 
     /** Queues destroyed files for destruction that exist in the storage: a verification stored them again. */
-    destroyReturned: (keys: string[]): Promise<string[]> =>
-      transact(db, async (tx) => {
-        if (keys.length === 0) return [];
-        const rows = await tx
-          .update(uploads)
-          .set({ destroyedAt: null })
-          .where(and(inArray(uploads.key, keys), isNotNull(uploads.destroyedAt)))
-          .returning({ id: uploads.id, key: uploads.key });
-        for (const { id } of rows) await enqueueUploadDestroy(tx, id);
-        return rows.map(({ key }) => key);
-      }),
+    destroyReturned: (keys: string[]): Promise<string[]> => transact(db, (tx) => destroyReturned(tx, keys)),
 
     /** Retention: deletes up to `limit` expired uploads, each in its own transaction. */
     expireDue: (limit: number) => expireDue(db, limit),
@@ -222,6 +152,79 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
     /** Looks at up to `limit` rows of files destroyed `days` ago, and removes those that no job was created from. Returns how many it looked at. */
     prune: (days: number, limit: number) => prune(db, days, limit),
   } satisfies UploadStore & Record<string, unknown>;
+}
+
+async function begin(tx: Tx, id: string, multipartId: string): Promise<string | null> {
+  // Another request with the same idempotency key may have begun a transfer, and its client has the URLs of that one.
+  const [begun] = await tx
+    .update(uploads)
+    .set({ multipartId: sql`coalesce(${uploads.multipartId}, ${multipartId})` })
+    .where(and(eq(uploads.id, id), isNull(uploads.deletedAt)))
+    .returning({ multipartId: uploads.multipartId });
+  if (begun === undefined) await destroyAgain(tx, id);
+  return begun?.multipartId ?? null;
+}
+
+async function list(db: Db, { accountId, mode, limit, startingAfter }: ListUploads): Promise<{ uploads: UploadRecord[]; hasMore: boolean }> {
+  const rows = await db
+    .select()
+    .from(uploads)
+    .where(
+      and(
+        eq(uploads.accountId, accountId),
+        eq(uploads.mode, mode),
+        isNull(uploads.deletedAt),
+        or(eq(uploads.status, 'verifying'), gt(uploads.expiresAt, sql`now()`)),
+        startingAfter === undefined ? undefined : lt(uploads.id, startingAfter),
+      ),
+    )
+    .orderBy(desc(uploads.id))
+    .limit(limit + 1);
+  return { uploads: rows.slice(0, limit).map(toRecord), hasMore: rows.length > limit };
+}
+
+/** The condition that the upload waits for the result of its verification. */
+const isVerifying = (id: string) => and(eq(uploads.id, id), eq(uploads.status, 'verifying'), isNull(uploads.deletedAt));
+
+async function verified(tx: Tx, id: string, { sha256, version }: { sha256: string; version: string | null }): Promise<void> {
+  const [row] = await tx
+    .update(uploads)
+    .set({ status: 'ready', sha256, version, partSha256: null, expiresAt: retentionEnd })
+    .where(isVerifying(id))
+    .returning();
+  if (!row) return destroyAgain(tx, id);
+  await tx.update(idempotencyKeys).set({ expiresAt: row.expiresAt }).where(eq(idempotencyKeys.uploadId, id));
+  const data = { upload_id: id, sha256, size_bytes: row.sizeBytes };
+  await appendEvent(tx, { accountId: row.accountId, kind: 'upload.ready', data });
+}
+
+async function failed(tx: Tx, id: string, code: UploadErrorCode): Promise<void> {
+  const [row] = await tx.update(uploads).set({ status: 'failed', errorCode: code, partSha256: null }).where(isVerifying(id)).returning();
+  if (!row) return destroyAgain(tx, id);
+  await enqueueUploadDestroy(tx, id);
+  await appendEvent(tx, { accountId: row.accountId, kind: 'upload.failed', data: { upload_id: id, code } });
+}
+
+async function markDestroyed(tx: Tx, id: string): Promise<void> {
+  const [row] = await tx
+    .update(uploads)
+    .set({ destroyedAt: sql`clock_timestamp()` })
+    .where(and(eq(uploads.id, id), isNull(uploads.destroyedAt)))
+    .returning();
+  if (!row) return;
+  const data = { upload_id: id, sha256: row.sha256, size_bytes: row.sizeBytes };
+  await appendEvent(tx, { accountId: row.accountId, kind: 'upload.destroyed', data });
+}
+
+async function destroyReturned(tx: Tx, keys: string[]): Promise<string[]> {
+  if (keys.length === 0) return [];
+  const rows = await tx
+    .update(uploads)
+    .set({ destroyedAt: null })
+    .where(and(inArray(uploads.key, keys), isNotNull(uploads.destroyedAt)))
+    .returning({ id: uploads.id, key: uploads.key });
+  for (const { id } of rows) await enqueueUploadDestroy(tx, id);
+  return rows.map(({ key }) => key);
 }
 
 async function createUpload(tx: Tx, input: CreateUpload): Promise<{ upload: UploadRecord; replayed: boolean }> {
