@@ -18,8 +18,8 @@ else()
   set(reelmend_module_dir "${CMAKE_BINARY_DIR}/openvino")
 endif()
 
-add_library(reelmend_openvino MODULE
-  "${CMAKE_CURRENT_SOURCE_DIR}/src/inference/openvino/openvino_backend.cc" "${CMAKE_CURRENT_SOURCE_DIR}/src/error.cc")
+file(GLOB openvino_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/src/inference/openvino/*.cc")
+add_library(reelmend_openvino MODULE ${openvino_sources} "${CMAKE_CURRENT_SOURCE_DIR}/src/error.cc")
 reelmend_settings(reelmend_openvino)
 target_link_libraries(reelmend_openvino PRIVATE openvino::runtime)
 set_target_properties(reelmend_openvino PROPERTIES

@@ -40,7 +40,7 @@ inline unsigned ExtendedFeatures() noexcept {
 inline bool HasBf16Tiles(unsigned features) noexcept { return (features & kAmxBf16) != 0 && RequestTiles(); }
 
 /// Whether bfloat16 is much faster than float32 here: tiles, or AVX512_BF16 of AMD's processors. Intel's without tiles are slower
-/// in it (Note [bfloat16] in openvino_backend.cc).
+/// in it (Note [bfloat16] in openvino/picture_model.cc).
 inline bool HasFastBf16Instructions() noexcept {
 #if defined(__x86_64__)
   return HasBf16Tiles(ExtendedFeatures()) || (__builtin_cpu_is("amd") && __builtin_cpu_supports("avx512bf16"));

@@ -97,7 +97,7 @@ std::unique_ptr<Backend> CreateBackend(const std::string& name);
 bool HasFastInt8();
 
 /// Whether this machine computes in bfloat16 much faster than with floats: AMX that the kernel grants, or AVX512_BF16 of AMD's
-/// (Note [bfloat16] in openvino_backend.cc).
+/// (Note [bfloat16] in openvino/picture_model.cc).
 bool HasFastBf16();
 
 // The interface between the engine and the module that holds OpenVINO (openvino_module.cc).
