@@ -5,18 +5,18 @@
 #include <new>
 
 #include "cuda/launch.h"
-#include "cuda/stage_accumulation.h"
-#include "cuda/stage_contours.h"
-#include "cuda/stage_deband.h"
-#include "cuda/stage_finish.h"
-#include "cuda/stage_guided_chroma.h"
-#include "cuda/stage_import.h"
-#include "cuda/stage_motion.h"
-#include "cuda/stage_network.h"
-#include "cuda/stage_global_motion.h"
-#include "cuda/stage_space.h"
-#include "cuda/stage_time.h"
-#include "cuda/stage_tone.h"
+#include "cuda/accumulation_kernels.h"
+#include "cuda/contours_kernels.h"
+#include "cuda/deband_kernels.h"
+#include "cuda/finish_kernels.h"
+#include "cuda/guided_chroma_kernels.h"
+#include "cuda/import_kernels.h"
+#include "cuda/motion_kernels.h"
+#include "cuda/network_kernels.h"
+#include "cuda/global_motion_kernels.h"
+#include "cuda/space_kernels.h"
+#include "cuda/time_kernels.h"
+#include "cuda/tone_kernels.h"
 
 namespace reelmend::cuda {
 

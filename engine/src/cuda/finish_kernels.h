@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cuda/launch.h"
-#include "cuda/stage_time.h"
+#include "cuda/time_kernels.h"
 #include "cuda/views.h"
 #include "pixel/contrast_curve.h"
 #include "pixel/contrast_levels.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cuda/launch.h"
-#include "cuda/stage_import.h"
+#include "cuda/import_kernels.h"
 #include "cuda/views.h"
 
 namespace reelmend::cuda {

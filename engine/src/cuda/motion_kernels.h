@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cuda/launch.h"
-#include "cuda/stage_time.h"
+#include "cuda/time_kernels.h"
 #include "cuda/views.h"
 #include "pixel/motion_vector.h"
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "cuda/launch.h"
-#include "cuda/stage_motion.h"
-#include "cuda/stage_time.h"
+#include "cuda/motion_kernels.h"
+#include "cuda/time_kernels.h"
 #include "cuda/views.h"
 #include "pixel/accumulation_limits.h"
 #include "pixel/motion_vector.h"
