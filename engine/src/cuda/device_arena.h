@@ -57,6 +57,15 @@ class DeviceArena {
     memory_.push_back(Upload(device_, &value, sizeof value));
     return static_cast<const T*>(memory_.back().get());
   }
+  /// `count` copies of a value.
+  template <typename T>
+  T* MakeValues(std::size_t count, const T& value = {}) {
+    return const_cast<T*>(Send(std::vector<T>(count, value)));
+  }
+  /// Holds zeros.
+  View<float> MakeFloats(int columns, int rows) {
+    return {MakeValues<float>(static_cast<std::size_t>(columns) * rows), columns, columns, rows};
+  }
   Picture MakePicture(int width, int height, pixel::Subsampling subsampling, pixel::ColorSpec color) {
     Picture picture = ShapeOf(width, height, subsampling, color);
     std::size_t samples = 0;

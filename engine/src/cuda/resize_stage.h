@@ -30,6 +30,10 @@ class ResizeStage {
 
   /// Fills the planes of `to` that are not identical; the others are left alone.
   void Run(const Picture& from, const Picture& to, StreamHandle stream);
+  /// Where a plane lies after Run: in `to`, or still in `from` if it needs no resize.
+  const Plane& Result(const Picture& from, const Picture& to, int plane) const {
+    return is_identity(plane) ? from.planes[plane] : to.planes[plane];
+  }
 
  private:
   struct PlanePair {

@@ -1,15 +1,21 @@
-// Sizes, weights and memory of a job's kernels, for one shape of source pictures.
+// All stages of a job in their order, for one shape of source pictures.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <optional>
+#include <vector>
 
+#include "cuda/accumulation_stage.h"
+#include "cuda/contrast_stage.h"
+#include "cuda/deband_stage.h"
 #include "cuda/device.h"
 #include "cuda/device_arena.h"
+#include "cuda/edge_stage.h"
 #include "cuda/kernels.h"
 #include "cuda/network_runner.h"
 #include "cuda/resize_stage.h"
+#include "cuda/scene_stage.h"
+#include "cuda/temporal_stage.h"
 #include "inference/model_loader.h"
 #include "pixel/stages.h"
 #include "pixel/tone_map.h"
@@ -83,42 +89,37 @@ class StagePlan {
  private:
   /// Data of one picture.
   struct Slot {
-    Picture resized;   ///< of the output's size
-    Picture finished;  ///< input of Finish: planes of `resized`, of the source or of the network's picture, `steady`, or `steep`
+    Picture current;  ///< as far as the stages have come: each plane lies where the last stage that changed it wrote it
+    Picture resized;  ///< of the output's size
+    Picture full;     ///< input of a network that makes chroma
+    Plane steady;     ///< luma blended with older pictures
+    Plane steep;      ///< luma with straight, steep contours
     pixel::MotionVector* motion = nullptr;  ///< of its source's blocks; only for the temporal accumulation
-    Plane steady;      ///< luma blended with older pictures
-    Plane steep;       ///< luma with straight, steep contours
-    Picture full;      ///< input of a network that makes chroma
-    TemporalState* state = nullptr;  ///< as it was for this picture
+    TemporalState* state = nullptr;         ///< as it was for this picture
   };
+  void MakeSourcePictures();
   void MakeTimeStages();
-  void MakeDebanding();
   void MakeReduction();
   void MakeNetwork();
-  void MakeSlots();
-  void MakeAccumulation();
-  void MakeEdges();
-  MotionField MakeField(int columns, int rows);
-  void MakeContrast();
-  void MakeLevels(std::size_t tiles);
-  LumaReader ReaderOf(const Picture& picture) const;
-  void Put(const KernelCall& call, StreamHandle stream) { device_->Launch(call, stream); }
-  void MakeTemporalHistory();
-  /// first_ or second_: the one whose luma is not that of a picture.
-  const Picture& OtherThan(const Picture& picture) const { return picture.planes[0].data == first_.planes[0].data ? second_ : first_; }
-  void FindMotion(const Picture& picture, StreamHandle stream);
-  /// Lets blocks follow the global motion, if there is one.
-  template <typename Search>
-  void FollowGlobalMotion(const Search& search, StreamHandle stream);
-  void KeepMotion(const Slot& slot, StreamHandle stream);
-  void Accumulate(Slot& slot, StreamHandle stream);
+  void MakeOutputStages();
+  Slot MakeSlot();
+
+  /// The stages at the source's size. The result is a picture of this class, or has planes of several.
+  Picture Import(Surface surface, StreamHandle stream);
   Picture DenoiseTemporally(const Picture& picture, StreamHandle stream);
   Picture Denoise(const Picture& picture, StreamHandle stream);
-  void Deband(const Picture& picture, StreamHandle stream);
-  void SmoothContours(Slot& slot, StreamHandle stream);
-  void GuideChroma(const Picture& picture, StreamHandle stream);
-  void FindCuts(const Picture& picture, StreamHandle stream);
-  void Enlarge(const Picture& working, int slot, StreamHandle stream);
+  /// Copies what the next picture overwrites before Complete.
+  void KeepForComplete(const Slot& slot, StreamHandle stream);
+  void Resize(const Picture& working, Slot& slot, StreamHandle stream);
+  Picture NetworkInput(const Picture& upright, const Slot& slot, StreamHandle stream);
+  void TakeFromNetwork(int index, StreamHandle stream);
+  void Accumulate(Slot& slot, StreamHandle stream);
+  void RestoreEdges(Slot& slot, StreamHandle stream);
+
+  /// first_ or second_: the one whose luma is not that of a picture.
+  const Picture& OtherThan(const Picture& picture) const { return picture.planes[0].data == first_.planes[0].data ? second_ : first_; }
+  bool denoises_temporally() const { return options_.temporal_strength > 0 && options_.temporal_sigma > 0; }
+  bool denoises() const { return options_.denoise_strength > 0 && options_.noise_sigma > 0; }  ///< spatially
   /// Whether the network makes all planes, without subsampling; else only luma, and chroma bypasses it.
   bool makes_chroma() const { return options_.network && inference::MakesChroma(options_.network->file.layout); }
   bool restores_all() const { return options_.restores_luma && makes_chroma(); }
@@ -133,32 +134,17 @@ class StagePlan {
   pixel::ColorSpec working_color_;  ///< after tone mapping
   Picture output_;   ///< shape of the output
   const pixel::ToneTables* tone_tables_ = nullptr;
-  TemporalHistory history_[3];
-  MotionHistory motion_;
-  MotionField field_;
-  AccumulationHistory accumulation_;
-  MotionField refined_;  ///< of the output; only if the plan accumulates
-  bool denoises_temporally_ = false;
-  bool accumulates_ = false;
-  bool denoises_ = false;  ///< spatially
-  CellPlanes cells_[3];   ///< of the planes of first_; only if the plan debands
-  CellPlanes pooled_[3];
-  TemporalState* state_ = nullptr;
-  float* thumbnails_ = nullptr;
-  ShrinkKernel shrink_;
+  std::optional<SceneStage> scenes_;
+  std::optional<TemporalStage> temporal_;
+  std::optional<DebandStage> deband_;
+  std::optional<ContrastStage> contrast_;
   std::unique_ptr<ResizeStage> reduce_;  ///< displayed source → working size
   std::unique_ptr<ResizeStage> resize_;  ///< source → output: all planes, or only chroma beside a network of luma
   std::unique_ptr<ResizeStage> widen_;   ///< chroma of the source to luma's resolution, for a network that makes chroma
   std::unique_ptr<ResizeStage> fit_;     ///< network's output → output
+  std::optional<AccumulationStage> accumulation_;
+  std::optional<EdgeStage> edges_;
   std::vector<Slot> slots_;
-  ContourCells contours_[2];  ///< of the output's luma, and their blur along rows; only if the plan restores edges
-  pixel::ContourWeights contour_weights_;
-  Plane smooth_;  ///< luma smoothed along its contours
-  GuidedPlanes guided_[2];  ///< the second one: blurred along rows
-  pixel::GuidedWeights guided_weights_;
-  std::optional<CurveKernel> curves_;
-  std::optional<LevelKernel> levels_;  ///< only if the plan lifts levels
-  ContrastMap contrast_;
   std::unique_ptr<NetworkRunner> network_;  ///< last: its work ends before its inputs are freed
 };
 
