@@ -40,8 +40,8 @@ LinearScale ChromaUnits(pixel::ColorSpec color) {
   return {32768.0F, static_cast<float>(1 / pixel::SampleLevelsOf(color.range).chroma_span)};
 }
 
-/// The next smaller setting; false if there is none. Fewer contexts do not help a network that could not be loaded or built:
-/// that happens before any is made, and takes minutes.
+/// Needs fewer contexts, then a batch of one; false if it has both already. Fewer contexts do not help a network that could not be loaded or
+/// built: that happens before any is made, and takes minutes.
 bool TakeLess(inference::Concurrency& concurrency, int contexts, bool is_loaded) {
   if (is_loaded && concurrency.contexts > 1) {
     --concurrency.contexts;
@@ -50,6 +50,10 @@ bool TakeLess(inference::Concurrency& concurrency, int contexts, bool is_loaded)
   if (concurrency.batch == 1) return false;
   concurrency = {contexts, 1};
   return true;
+}
+
+bool IsShortOfMemory(const Error& error) {
+  return dynamic_cast<const OutOfDeviceMemory*>(&error) != nullptr || error.code() == ErrorCode::kLimitExceeded;
 }
 
 /// A network that fails while it runs may run on another device: it did load. CUDA loads its kernels at the first run, so memory may
@@ -78,29 +82,33 @@ int ContextsWithin(std::size_t free_bytes, std::size_t context_bytes, int most) 
 NetworkRunner::NetworkRunner(std::shared_ptr<Device> device, const NetworkOptions& options, const Picture& in)
     : device_(device), options_(options), in_(in), arena_(std::move(device)) {
   device_->MakeCurrent();
-  std::int64_t pixels = kWhole;
+  MakeWhatFits();
+  if (options_.made) options_.made();
+}
+
+/// First for the whole picture, with ever less in it at once; then for tiles, each time half as large: Note [Tiles on a device].
+void NetworkRunner::MakeWhatFits() {
+  inference::Concurrency concurrency{std::max(1, options_.concurrency.contexts), std::max(1, options_.concurrency.batch)};
+  std::int64_t most_pixels = kWhole;
   std::exception_ptr no_engine;  // for the whole picture; that for a range of sizes may take its parts
-  inference::Concurrency concurrency{std::max(1, options.concurrency.contexts), std::max(1, options.concurrency.batch)};
   for (;;) {
     try {
-      Make(concurrency, pixels);
-      break;
+      return Make(concurrency, most_pixels);
     } catch (const Error& error) {
-      const bool is_memory = dynamic_cast<const OutOfDeviceMemory*>(&error) != nullptr || error.code() == ErrorCode::kLimitExceeded;
+      const bool is_memory = IsShortOfMemory(error);
       const bool is_missing = error.code() == ErrorCode::kNoEngine;
-      if (!is_memory && !(is_missing && options.may_cut)) throw;
+      if (!is_memory && !(is_missing && options_.may_cut)) throw;
       if (is_missing && !no_engine) no_engine = std::current_exception();
-      const bool is_loaded = passes_.size() == static_cast<std::size_t>(options.passes);
+      const bool is_loaded = passes_.size() == static_cast<std::size_t>(options_.passes);
       Release();
-      if (is_memory && TakeLess(concurrency, options.concurrency.contexts, is_loaded)) continue;
-      if (!options.may_cut) throw;
-      pixels = std::min(pixels, std::int64_t{in.width()} * in.height()) / 2;
-      if (pixels >= kSmallestTile) continue;
-      if (no_engine) std::rethrow_exception(no_engine);
-      throw OutOfDeviceMemory("The GPU has too little free memory for the network.");
+      if (is_memory && TakeLess(concurrency, options_.concurrency.contexts, is_loaded)) continue;
+      if (!options_.may_cut) throw;
     }
+    most_pixels = std::min(most_pixels, std::int64_t{in_.width()} * in_.height()) / 2;
+    if (most_pixels >= kSmallestTile) continue;
+    if (no_engine) std::rethrow_exception(no_engine);
+    throw OutOfDeviceMemory("The GPU has too little free memory for the network.");
   }
-  if (options_.made) options_.made();
 }
 
 NetworkRunner::~NetworkRunner() { Release(); }

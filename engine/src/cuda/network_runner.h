@@ -92,6 +92,7 @@ class NetworkRunner {
     int runs = 0;
   };
   bool is_cut() const { return tiles() > 1 || passes_.back().plan.tiles.size() > 1; }
+  void MakeWhatFits();
   void Make(const inference::Concurrency& concurrency, std::int64_t most_pixels);
   void MakePasses(std::int64_t most_pixels);
   void MakeInferenceSlot();
