@@ -42,7 +42,7 @@ class EncoderBench {
   EncoderBench(const std::string& clip, const std::string& target, std::size_t count) : threads_(device::AvailableCores()) {
     EnhanceOptions options;
     options.target = target == "4k" ? Target::k4k : target == "source" ? Target::kSource : Target::k1080p;
-    plan_ = plan::MakePlan(clip, options, threads_, {});
+    plan_ = plan::MakePlan(clip, options, {threads_});
     device::StageClocks clocks;
     media::FileSource file(clip);
     run::FrameSource source(file, plan_, options, threads_, {}, clocks);

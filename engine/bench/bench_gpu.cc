@@ -204,7 +204,7 @@ void BenchPipeline(const std::string& clip, int index) {
   options.model = "none";
   options.device = "cuda:" + std::to_string(index);
   options.denoise = options.sharpen = options.adaptive_contrast = {Strength::Mode::kFixed, 0.4F};
-  const plan::Plan plan = plan::MakePlan(clip, options, 4, {});
+  const plan::Plan plan = plan::MakePlan(clip, options, {4});
   Gpu gpu(index);
   const Decoded decoded = BenchDecode(clip, gpu);
   const bool is_on_gpu = !decoded.first.empty() && decoded.first[0]->format == AV_PIX_FMT_CUDA;

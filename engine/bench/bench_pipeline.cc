@@ -115,7 +115,7 @@ struct Bench {
       : path(path_in),
         options(Options(target, networks)),
         threads(device::AvailableCores()),
-        plan(plan::MakePlan(path, options, threads, {})),
+        plan(plan::MakePlan(path, options, {threads})),
         file(path) {}
 
   run::FrameSource Source() { return run::FrameSource(file, plan, options, threads, {}, clocks); }

@@ -123,7 +123,7 @@ TEST(GpuDecoder, ARefusedSegmentAtTheStartIsDecodedByTheCpu) {
   const UniqueBuffer device(CheckAlloc(av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_DRM)));
   EnhanceOptions options = reelmend::testing::PlainOptions();
   options.segment = Segment{0, 0.4, 0};  // starts at 0 without a seek, so the demuxer is opened again
-  const plan::Plan plan = plan::MakePlan(file, options, 1, {});
+  const plan::Plan plan = plan::MakePlan(file, options, {1});
   device::StageClocks clocks;
   FileSource source_file(file);
   run::FrameSource source(source_file, plan, options, 1, {}, clocks, device.get());

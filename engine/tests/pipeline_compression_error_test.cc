@@ -15,7 +15,7 @@ class CompressionErrorOfStreams : public testing::ClipTest {
   float ErrorOf(const std::string& name, const std::string& encoder) {
     const std::string clip = Clip(name, testing::VideoInput("448x240", 0.4, "25") + " -vf noise=alls=6:allf=t " + encoder);
     EnhanceOptions options = testing::PlainOptions();
-    return plan::MakePlan(clip, options, 2, [] { return false; }).traits.compression_error;
+    return plan::MakePlan(clip, options, {2}).traits.compression_error;
   }
 };
 

@@ -7,6 +7,7 @@
 #include "inference/backend.h"
 #include "plan/compression_error.h"
 #include "plan/network_choice.h"
+#include "plan/network_plan.h"
 #include "plan/plan.h"
 
 namespace reelmend {

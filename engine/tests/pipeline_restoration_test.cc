@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "plan/network_plan.h"
 #include "plan/plan.h"
 #include "plan/restoration_choice.h"
 

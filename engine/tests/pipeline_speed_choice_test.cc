@@ -7,6 +7,7 @@
 #include "helpers/networks.h"
 #include "inference/backend.h"
 #include "plan/network_choice.h"
+#include "plan/network_plan.h"
 #include "plan/plan.h"
 #include "plan/plan_reasons.h"
 #include "plan/plan_record.h"

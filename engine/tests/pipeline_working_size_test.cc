@@ -122,7 +122,7 @@ TEST(WorkingSize, IsForFaithfulNetworksWithAFloorOfSpeedToo) {
   options.models[1].is_blind = true;
   const auto planned = [&](double floor) {
     options.machine.min_frames_per_second = floor;
-    return plan::MakePlan(source, options, 2, [] { return false; });
+    return plan::MakePlan(source, options, {2});
   };
   const plan::Plan free = planned(0);
   ASSERT_LT(free.restoration.working_share, 1) << "the earlier enlargement must be detected";

@@ -7,6 +7,7 @@
 
 #include "media/geometry.h"
 #include "plan/orient.h"
+#include "plan/tone_mapper.h"
 #include "reelmend/error.h"
 
 extern "C" {

@@ -14,7 +14,7 @@ inline constexpr double kQuiet = 1.4;   ///< times the noise's own mean differen
 inline constexpr double kMoving = 2.0;  ///< from here on it is not denoised
 
 /// Note [Texture limit]
-/// The error of an encode counts as noise (plan.h: Note [Temporal denoising of compressed sources]). But a texture of little contrast that
+/// The error of an encode counts as noise (plan/strengths.h: Note [Temporal denoising of compressed sources]). But a texture of little contrast that
 /// moved otherwise than the vector says, as grass, water and hair do, leaves no larger difference than such an error, and its mean with
 /// older pictures is a blur. What tells them apart is the block's own texture, the mean difference of its horizontal plus that of its
 /// vertical neighbours: a displacement by d samples leaves about d times it. So a block is blended in full only while its difference is at
