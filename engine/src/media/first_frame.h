@@ -2,7 +2,7 @@
 #pragma once
 
 #include "media/demuxer.h"
-#include "media/duration.h"
+#include "media/span_meter.h"
 #include "media/video_decoder.h"
 
 namespace reelmend::media {

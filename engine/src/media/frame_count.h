@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-#include "media/duration.h"
+#include "media/demuxer.h"
+#include "media/span_meter.h"
 
 namespace reelmend::media {
 

@@ -5,6 +5,8 @@
 
 #include "media/av_error.h"
 #include "media/color_tags.h"
+#include "media/completeness.h"
+#include "media/duration.h"
 #include "media/first_frame.h"
 #include "media/frame_count.h"
 #include "media/geometry.h"

@@ -4,6 +4,7 @@
 
 #include "faces/detector.h"
 #include "inference/backend.h"
+#include "media/completeness.h"
 #include "media/duration.h"
 #include "media/first_frame.h"
 #include "media/scrambling.h"
