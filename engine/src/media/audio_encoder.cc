@@ -1,103 +1,22 @@
 #include "media/audio_encoder.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "media/audio_codecs.h"
+#include "media/audio_resampler.h"
 #include "media/av_error.h"
-#include "media/channel_layouts.h"
-#include "media/source_policy.h"
 #include "media/stream_tags.h"
 
 extern "C" {
-#include <libavutil/channel_layout.h>
 #include <libavutil/mathematics.h>
-#include <libavutil/opt.h>
 }
 
 namespace reelmend::media {
 namespace {
-
-constexpr std::int64_t kBitsPerChannel = 96'000;
-
-/// Sample rates in hertz outside these bounds are not treated as sound. A file may declare any rate; each sample of a
-/// 1 Hz track would become thousands of output samples.
-constexpr int kLowestRate = 4'000;
-constexpr int kHighestRate = 768'000;
-
-bool IsSoundRate(int rate) { return rate >= kLowestRate && rate <= kHighestRate; }
-
-/// The source's rate if AAC supports it, otherwise the next higher one.
-int AacSampleRate(int rate) {
-  constexpr std::array kRates = {7350,  8000,  11025, 12000, 16000, 22050, 24000,
-                                 32000, 44100, 48000, 64000, 88200, 96000};
-  const auto found = std::ranges::lower_bound(kRates, rate);
-  return found == kRates.end() ? 96'000 : *found;
-}
-
-/// Null if there is none or it cannot be opened.
-UniqueCodecContext OpenDecoder(const AVCodecParameters& parameters, AVRational time_base) {
-  const AVCodec* codec = FindAllowedDecoder(parameters.codec_id);
-  if (codec == nullptr) return nullptr;
-  UniqueCodecContext context(CheckAlloc(avcodec_alloc_context3(codec)));
-  if (avcodec_parameters_to_context(context.get(), &parameters) < 0) return nullptr;
-  context->pkt_timebase = time_base;
-  return avcodec_open2(context.get(), codec, nullptr) < 0 ? nullptr : std::move(context);
-}
-
-/// Whether each frame of the codec states its sample rate and channels.
-bool DescribesItself(AVCodecID codec) {
-  switch (codec) {
-    case AV_CODEC_ID_MP1:
-    case AV_CODEC_ID_MP2:
-    case AV_CODEC_ID_MP3:
-    case AV_CODEC_ID_AAC:
-    case AV_CODEC_ID_AAC_LATM:
-    case AV_CODEC_ID_AC3:
-    case AV_CODEC_ID_EAC3:
-    case AV_CODEC_ID_DTS:
-    case AV_CODEC_ID_PCM_BLURAY:
-    case AV_CODEC_ID_PCM_DVD:
-    case AV_CODEC_ID_S302M: return true;
-    default: return false;
-  }
-}
-
-UniqueCodecContext OpenEncoder(int sample_rate, const AVChannelLayout& layout) {
-  const AVCodec* codec = avcodec_find_encoder(AV_CODEC_ID_AAC);
-  if (codec == nullptr) return nullptr;
-  UniqueCodecContext context(CheckAlloc(avcodec_alloc_context3(codec)));
-  context->sample_fmt = AV_SAMPLE_FMT_FLTP;
-  context->sample_rate = AacSampleRate(sample_rate);
-  context->time_base = {1, context->sample_rate};
-  context->ch_layout = AacLayout(layout);
-  context->bit_rate = kBitsPerChannel * std::max(1, std::min(context->ch_layout.nb_channels, 6));
-  context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-  return avcodec_open2(context.get(), codec, nullptr) < 0 ? nullptr : std::move(context);
-}
-
-UniqueCodecContext OpenEncoder(int sample_rate, int channels) {
-  return OpenEncoder(sample_rate, UsualLayout(channels));
-}
-
-/// An encoder for what that decoder returns; null if there is none. If the first packet is still to come (Note [Late streams] in
-/// demuxer.cc), the encoder takes what is most common.
-UniqueCodecContext OpenEncoder(const AVCodecContext& decoder) {
-  const bool is_late = decoder.sample_rate == 0 || decoder.ch_layout.nb_channels == 0;
-  if (is_late) return DescribesItself(decoder.codec_id) ? OpenEncoder(48'000, 2) : nullptr;
-  const bool is_sound = IsSoundRate(decoder.sample_rate) && decoder.ch_layout.nb_channels <= kMostMixedChannels;
-  return is_sound ? OpenEncoder(decoder.sample_rate, decoder.ch_layout) : nullptr;
-}
-
-/// An encoder whose frames have that format; null if there is none.
-UniqueCodecContext OpenEncoder(AacFormat format) {
-  UniqueCodecContext encoder = format.channels() > 0 ? OpenEncoder(format.sample_rate(), format.channels()) : nullptr;
-  const bool fits = encoder && ReadConfigFormat(encoder->extradata, encoder->extradata_size) == format;
-  return fits ? std::move(encoder) : nullptr;
-}
 
 /// Note [Timestamp jumps]
 /// The timestamps of a joined recording start again; those of a paused recording skip ahead. The track follows both, as
@@ -140,7 +59,7 @@ class EncodedAudio : public AudioTrack {
     if (avcodec_send_packet(decoder_.get(), nullptr) >= 0) ReceiveDecoded();
     if (!has_started_) StartAt(FirstPosition());
     if (held_) WriteSound(*std::exchange(held_, nullptr));
-    if (resampler_) Resample(nullptr);
+    if (const UniqueFrame last = resampler_.Flush()) Queue(*last);
     EncodeReady(1);
     if (avcodec_send_frame(encoder_.get(), nullptr) >= 0) ReceiveEncoded();
   }
@@ -153,7 +72,8 @@ class EncodedAudio : public AudioTrack {
         muxer_(muxer),
         packet_(MakePacket()),
         fifo_(CheckAlloc(
-            av_audio_fifo_alloc(AV_SAMPLE_FMT_FLTP, encoder_->ch_layout.nb_channels, encoder_->frame_size))) {}
+            av_audio_fifo_alloc(AV_SAMPLE_FMT_FLTP, encoder_->ch_layout.nb_channels, encoder_->frame_size))),
+        resampler_(*encoder_) {}
 
   void ReceiveDecoded() {
     for (UniqueFrame frame = MakeFrame(); avcodec_receive_frame(decoder_.get(), frame.get()) >= 0; frame = MakeFrame()) {
@@ -274,75 +194,20 @@ class EncodedAudio : public AudioTrack {
   }
 
   void WriteSound(const AVFrame& frame) {
-    if (!PrepareResampler(frame)) return;
-    Resample(&frame);
+    if (!resampler_.Prepare(frame)) return;
+    if (const UniqueFrame out = resampler_.Convert(frame)) Queue(*out);
     EncodeReady(encoder_->frame_size);
-  }
-
-  bool PrepareResampler(const AVFrame& frame) {
-    if (resampler_ && IsAlike(frame)) return true;
-    const bool is_open = OpenResampler(frame, ResamplerLayout(frame.ch_layout)) ||
-                         OpenResampler(frame, UsualLayout(frame.ch_layout.nb_channels));  // the names may make no sense together
-    if (!is_open) return false;
-    resampled_ = MakeFrame();
-    resampled_->format = frame.format;
-    resampled_->sample_rate = frame.sample_rate;
-    CheckAv(av_channel_layout_copy(&resampled_->ch_layout, &frame.ch_layout), ErrorCode::kInternal, "No memory");
-    return true;
-  }
-
-  /// Whether the resampler, which is open, takes the frame. As many channels may be arranged in another way.
-  bool IsAlike(const AVFrame& frame) const {
-    return frame.format == resampled_->format && frame.sample_rate == resampled_->sample_rate &&
-           av_channel_layout_compare(&frame.ch_layout, &resampled_->ch_layout) == 0;
-  }
-
-  bool OpenResampler(const AVFrame& frame, AVChannelLayout layout) {
-    SwrContext* context = nullptr;
-    const int result =
-        swr_alloc_set_opts2(&context, &encoder_->ch_layout, encoder_->sample_fmt, encoder_->sample_rate, &layout,
-                            static_cast<AVSampleFormat>(frame.format), frame.sample_rate, 0, nullptr);
-    resampler_.reset(context);
-    const std::vector<double> matrix = MixingMatrix(layout, encoder_->ch_layout);
-    const bool is_mixed = result >= 0 && (matrix.empty() || swr_set_matrix(context, matrix.data(), layout.nb_channels) >= 0);
-    if (is_mixed && swr_init(context) >= 0) return true;
-    resampler_.reset();
-    return false;
   }
 
   void WriteSilence(std::int64_t samples) {
     while (samples > 0) {
-      UniqueFrame frame = MakeOutputFrame(static_cast<int>(std::min<std::int64_t>(samples, encoder_->frame_size)));
+      UniqueFrame frame = MakeSoundFrame(*encoder_, static_cast<int>(std::min<std::int64_t>(samples, encoder_->frame_size)));
       av_samples_set_silence(frame->extended_data, 0, frame->nb_samples, encoder_->ch_layout.nb_channels,
                              encoder_->sample_fmt);
       Queue(*frame);
       samples -= frame->nb_samples;
       EncodeReady(encoder_->frame_size);
     }
-  }
-
-  UniqueFrame MakeOutputFrame(int samples) {
-    UniqueFrame frame = MakeFrame();
-    frame->format = encoder_->sample_fmt;
-    frame->sample_rate = encoder_->sample_rate;
-    frame->nb_samples = samples;
-    CheckAv(av_channel_layout_copy(&frame->ch_layout, &encoder_->ch_layout), ErrorCode::kInternal, "No memory");
-    CheckAv(av_frame_get_buffer(frame.get(), 0), ErrorCode::kInternal, "No memory for sound");
-    return frame;
-  }
-
-  /// Resamples `frame`; null flushes the resampler.
-  void Resample(const AVFrame* frame) {
-    const int max_samples = swr_get_out_samples(resampler_.get(), frame == nullptr ? 0 : frame->nb_samples);
-    if (max_samples <= 0) return;
-    UniqueFrame out = MakeOutputFrame(max_samples);
-    const int count =
-        swr_convert(resampler_.get(), out->extended_data, max_samples,
-                    frame == nullptr ? nullptr : const_cast<const std::uint8_t**>(frame->extended_data),
-                    frame == nullptr ? 0 : frame->nb_samples);
-    if (count <= 0) return;
-    out->nb_samples = count;
-    Queue(*out);
   }
 
   void Queue(const AVFrame& frame) {
@@ -358,7 +223,7 @@ class EncodedAudio : public AudioTrack {
   /// Encodes full frames while at least `min_samples` samples wait.
   void EncodeReady(int min_samples) {
     while (av_audio_fifo_size(fifo_.get()) >= min_samples) {
-      UniqueFrame frame = MakeOutputFrame(std::min(av_audio_fifo_size(fifo_.get()), encoder_->frame_size));
+      UniqueFrame frame = MakeSoundFrame(*encoder_, std::min(av_audio_fifo_size(fifo_.get()), encoder_->frame_size));
       av_audio_fifo_read(fifo_.get(), reinterpret_cast<void**>(frame->extended_data), frame->nb_samples);
       frame->pts = next_out_;
       next_out_ += frame->nb_samples;
@@ -392,8 +257,7 @@ class EncodedAudio : public AudioTrack {
   UniqueFrame held_;  ///< a frame whose timestamp jumped, until the next one confirms or refutes the jump
   UniquePacket packet_;
   UniqueAudioFifo fifo_;
-  UniqueResampler resampler_;
-  UniqueFrame resampled_;  ///< format of the frames that the resampler takes; without samples
+  AudioResampler resampler_;
   bool has_started_ = false;
   std::vector<UniqueFrame> first_frames_;  ///< until the track has started
   std::int64_t first_samples_ = 0;         ///< total length of first_frames_, in output samples
@@ -412,15 +276,15 @@ class EncodedAudio : public AudioTrack {
 }  // namespace
 
 std::unique_ptr<AudioTrack> MakeEncodedAudio(const AVStream& stream, Muxer& muxer) {
-  UniqueCodecContext decoder = OpenDecoder(*stream.codecpar, stream.time_base);
-  UniqueCodecContext encoder = decoder ? OpenEncoder(*decoder) : nullptr;
+  UniqueCodecContext decoder = OpenSoundDecoder(*stream.codecpar, stream.time_base);
+  UniqueCodecContext encoder = decoder ? OpenAacEncoder(*decoder) : nullptr;
   if (!encoder) return nullptr;
   return std::make_unique<EncodedAudio>(std::move(decoder), std::move(encoder), stream.time_base, muxer, ReadTags(stream));
 }
 
 std::unique_ptr<AudioTrack> MakeContinuedAudio(const CopiedAac& track, Muxer& muxer) {
-  UniqueCodecContext decoder = OpenDecoder(track.parameters, track.time_base);
-  UniqueCodecContext encoder = OpenEncoder(track.format);
+  UniqueCodecContext decoder = OpenSoundDecoder(track.parameters, track.time_base);
+  UniqueCodecContext encoder = OpenAacEncoder(track.format);
   if (!decoder || !encoder) return nullptr;
   return std::make_unique<EncodedAudio>(std::move(decoder), std::move(encoder), track, muxer);
 }
