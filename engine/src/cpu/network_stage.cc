@@ -28,16 +28,11 @@ NetworkStage::NetworkStage(const NetworkStageOptions& options)
   pixel::Subsampling subsampling = options.subsampling;
   for (int i = 0; i < options.fit.passes; ++i) {
     Pass pass;
-    inference::FrameNetworkOptions network;
-    network.width = size.width;
-    network.height = size.height;
-    network.threads = options.threads;
-    network.is_stopped = options.is_stopped;
-    network.takes_shuffled = TakesShuffled(options.fit.file.layout);
+    const inference::FrameNetworkOptions network = OptionsFor(size);
     if (options.prepared != nullptr) pass.network = options.prepared->TakeNetwork(options.fit.file, network);
     if (!pass.network) pass.network = std::make_unique<inference::FrameNetwork>(*backend_, options.fit.file, network);
     pass.converter = MakeTensorConverter(options.fit.file.layout, size.width, size.height, subsampling, options.color,
-                             i == 0 ? options.strength : 0.0F);
+                                         i == 0 ? options.strength : 0.0F);
     size = {pass.network->output_width(), pass.network->output_height()};
     subsampling = pass.converter->output_subsampling();
     if (i + 1 < options.fit.passes) pass.between = pixel::Image(size.width, size.height, subsampling, options.color);
@@ -45,6 +40,16 @@ NetworkStage::NetworkStage(const NetworkStageOptions& options)
   }
   options_.prepared = nullptr;  // it may be destroyed before tiles are made
   PlanTiles();
+}
+
+inference::FrameNetworkOptions NetworkStage::OptionsFor(Size size) const {
+  inference::FrameNetworkOptions network;
+  network.width = size.width;
+  network.height = size.height;
+  network.threads = options_.threads;
+  network.is_stopped = options_.is_stopped;
+  network.takes_shuffled = TakesShuffled(options_.fit.file.layout);
+  return network;
 }
 
 void NetworkStage::PlanTiles() {
@@ -67,12 +72,7 @@ void NetworkStage::SubmitPass(Pass& pass, const pixel::Image& image, pixel::Thre
 }
 
 void NetworkStage::MakeTiles() {
-  inference::FrameNetworkOptions network;
-  network.width = options_.in.width;
-  network.height = options_.in.height;
-  network.threads = options_.threads;
-  network.is_stopped = options_.is_stopped;
-  network.takes_shuffled = TakesShuffled(options_.fit.file.layout);
+  inference::FrameNetworkOptions network = OptionsFor(options_.in);
   network.largest_part = largest_part_;
   try {
     tiles_ = std::make_unique<inference::FrameNetwork>(*backend_, options_.fit.file, network);
@@ -109,17 +109,18 @@ NetworkStage::Submitted NetworkStage::Compare(const pixel::Image& image) {
   before_ = now;
   const bool has_kept = std::exchange(keeps_last_, tiles.has_value());
   if (!tiles) return submitted;
-  submitted.is_kept = true;
+  submitted.method = Method::kWholeAndKeep;
   if (!tiles->empty()) ++could_use_tiles_;
   if (!has_kept || (!tiles->empty() && !(tiles_ && reuse_.may_use_tiles))) return submitted;
   submitted.tiles = *tiles;
-  submitted.is_whole = !tiles->empty() && (trials_ < kTrials || could_use_tiles_ % kTrialEvery == 0);
+  const bool is_trial = !tiles->empty() && (trials_ < kTrials || could_use_tiles_ % kTrialEvery == 0);
+  submitted.method = is_trial ? Method::kTrial : Method::kTiles;
   return submitted;
 }
 
 void NetworkStage::Submit(const pixel::Image& image, pixel::ThreadPool& pool) {
   submitted_.push_back(Compare(image));
-  if (submitted_.back().is_whole) SubmitPass(passes_.front(), image, pool);
+  if (submitted_.back().method != Method::kTiles) SubmitPass(passes_.front(), image, pool);
 }
 
 void NetworkStage::Copy(const pixel::Image& from, pixel::Image& to, pixel::ThreadPool& pool) const {
@@ -158,14 +159,7 @@ void NetworkStage::TryTiles(const Submitted& submitted, const pixel::Image& whol
   reuse_.may_use_tiles = reuse_.may_use_tiles && IsKept(whole);
 }
 
-void NetworkStage::Retrieve(pixel::Image& out, pixel::ThreadPool& pool) {
-  const Submitted submitted = std::move(submitted_.front());
-  submitted_.pop_front();
-  if (!submitted.is_whole) {
-    RunTiles(submitted, pool);
-    ++(submitted.tiles.empty() ? reuse_.whole : reuse_.partial);
-    return Copy(kept_, out, pool);
-  }
+void NetworkStage::RunPasses(pixel::Image& out, pixel::ThreadPool& pool) {
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     Pass& pass = passes_[i];
     const bool is_last = i + 1 == passes_.size();
@@ -173,8 +167,19 @@ void NetworkStage::Retrieve(pixel::Image& out, pixel::ThreadPool& pool) {
     pass.network->Retrieve([&](const inference::OutputArea& area) { pass.converter->UnpackOutput(area, target, pool); });
     if (!is_last) SubmitPass(passes_[i + 1], target, pool);
   }
-  if (!submitted.is_kept) return;
-  if (!submitted.tiles.empty()) TryTiles(submitted, out, pool);
+}
+
+void NetworkStage::Retrieve(pixel::Image& out, pixel::ThreadPool& pool) {
+  const Submitted submitted = std::move(submitted_.front());
+  submitted_.pop_front();
+  if (submitted.method == Method::kTiles) {
+    RunTiles(submitted, pool);
+    ++(submitted.tiles.empty() ? reuse_.whole : reuse_.partial);
+    return Copy(kept_, out, pool);
+  }
+  RunPasses(out, pool);
+  if (submitted.method == Method::kWhole) return;
+  if (submitted.method == Method::kTrial) TryTiles(submitted, out, pool);
   if (kept_.empty()) kept_ = pixel::Image(out.width(), out.height(), out.subsampling(), out.color());
   Copy(out, kept_, pool);
 }

@@ -87,13 +87,20 @@ class NetworkStage {
     std::unique_ptr<TensorConverter> converter;
     pixel::Image between;  ///< its output, if another pass follows
   };
+  enum class Method {
+    kWhole,         ///< through the network
+    kWholeAndKeep,  ///< through the network; the output is kept for the next picture
+    kTrial,         ///< the same, and the changed tiles, too, to compare both
+    kTiles,         ///< only the changed tiles (none if nothing has changed); the rest is kept output
+  };
   /// A picture between Submit and Retrieve.
   struct Submitted {
     const pixel::Image* image = nullptr;
-    bool is_whole = true;     ///< the whole picture goes through the network
-    bool is_kept = false;     ///< its output is kept for the next picture
-    std::vector<int> tiles;   ///< those that differ from the previous picture, if known
+    Method method = Method::kWhole;
+    std::vector<int> tiles;  ///< those that differ from the previous picture; for kTrial and kTiles
   };
+  inference::FrameNetworkOptions OptionsFor(Size size) const;
+  void RunPasses(pixel::Image& out, pixel::ThreadPool& pool);
   void SubmitPass(Pass& pass, const pixel::Image& image, pixel::ThreadPool& pool);
   void PlanTiles();
   Submitted Compare(const pixel::Image& image);
@@ -110,7 +117,7 @@ class NetworkStage {
   pixel::ChangeMap changes_;
   std::deque<Submitted> submitted_;
   std::optional<pixel::PictureView> before_;  ///< the last submitted picture
-  bool keeps_last_ = false;                   ///< its Submitted::is_kept
+  bool keeps_last_ = false;                   ///< whether its output is or will be in kept_
   pixel::Image kept_;                         ///< the output of the last retrieved picture, if it is kept
   int largest_part_ = 0;                      ///< of a tile
   inference::TilePlan tile_plan_;
