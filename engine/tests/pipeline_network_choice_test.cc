@@ -84,10 +84,10 @@ TEST(ChooseModel, NamesTheNetworkThatRunsAtX1) {
     options.machine.min_frames_per_second = floor;
     for (const char* asked : {"auto", "quality", "fast"}) {
       options.model = asked;
-      EXPECT_EQ(plan::ChooseModel(options, kSame, kSame, 0.3F, device, {}, 25), "fast") << asked << ", floor " << floor;
+      EXPECT_EQ(plan::ChooseModel(options, {kSame, kSame, device, {}, 25}, 0.3F), "fast") << asked << ", floor " << floor;
     }
     options.model = "quality";
-    EXPECT_EQ(plan::ChooseModel(options, {960, 540}, kSame, 0.3F, device, {}, 25), "quality");
+    EXPECT_EQ(plan::ChooseModel(options, {{960, 540}, kSame, device, {}, 25}, 0.3F), "quality");
   }
   EXPECT_EQ(plan::NamesByQuality(options.models, kSame, kSame, {}), std::vector<std::string>{"fast"});
 }
@@ -108,7 +108,7 @@ TEST(FitNetwork, FilesOfOneNameMayHaveDifferentLayouts) {
 TEST(AutomaticModel, IsTheLargerNetworkWhereAGpuCanRunIt) {
   const std::vector<ModelFile> both = {Described("fast", 2), Described("quality", 2)};
   const auto of = [&](const std::vector<ModelFile>& models, Size out, NetworkDevice device) {
-    return plan::AutomaticModel(models, {960, 540}, out, device);
+    return plan::AutomaticModel(models, {{960, 540}, out, device});
   };
   EXPECT_EQ(of(both, {1920, 1080}, NetworkDevice::kGpu), "quality");
   EXPECT_EQ(of(both, {1920, 1080}, NetworkDevice::kCpu), "fast");

@@ -142,7 +142,7 @@ TEST(AutomaticModel, IsDetailForDamagedSourcesWhereItIsInstalled) {
   const ModelFile detail = Named("detail", true);
   const ModelFile large = Named("detail-large", true);
   const auto of = [](const std::vector<ModelFile>& models, NetworkDevice device, float strength, Size out = {1920, 1080}) {
-    return plan::AutomaticModel(models, {960, 540}, out, device, {strength, DamageKind::kBlur});
+    return plan::AutomaticModel(models, {{960, 540}, out, device, {strength, DamageKind::kBlur}});
   };
   const std::vector<ModelFile> all = {fast, quality, detail, large};
   EXPECT_EQ(of(all, NetworkDevice::kCpu, 0.5F), "detail");

@@ -37,7 +37,7 @@ MachineSpeed AtLeast(double frames_per_second, double times_length = 0, double o
 
 std::string Automatic(const std::vector<ModelFile>& models, const MachineSpeed& machine, double rate = 25, Size out = kTwice,
                       NetworkDevice device = NetworkDevice::kCpu, plan::RestorationChoice restoration = {}) {
-  return plan::AutomaticModel(models, kSource, out, device, restoration, machine, rate);
+  return plan::AutomaticModel(models, {kSource, out, device, restoration, rate}, machine);
 }
 
 TEST(FrameTime, IsTheSumOfAllPassesAndOtherWork) {

@@ -12,6 +12,10 @@
 namespace reelmend::plan {
 namespace {
 
+NetworkTask TaskOf(const Plan& plan, Size in, NetworkDevice device) {
+  return {in, plan.output, device, plan.restoration, av_q2d(plan.frame_rate)};
+}
+
 /// Whether a network for damaged sources would serve this size, however long it takes.
 bool IsServedBlind(const EnhanceOptions& options, Size in, const Plan& plan) {
   if (options.model != "auto") return false;
@@ -23,7 +27,7 @@ bool IsServedBlind(const EnhanceOptions& options, Size in, const Plan& plan) {
 Size PlanWorkingSize(const EnhanceOptions& options, Size size, float strength, NetworkDevice device, Plan& plan) {
   if (plan.restoration.working_share >= 1 || Resolve(options.denoise, 1) <= 0) return size;
   const auto fit = [&](Size in) {
-    const std::string model = ChooseModel(options, in, plan.output, strength, device, plan.restoration, av_q2d(plan.frame_rate));
+    const std::string model = ChooseModel(options, TaskOf(plan, in, device), strength);
     return FitNetwork(options.models, model, in, plan.output, device);  // nothing for "none"
   };
   const auto for_nominal_size = fit(size);
@@ -61,7 +65,7 @@ void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice devic
   damage.keeps_size = !IsEnlarged(stored, plan.output);
   plan.restoration = ChooseRestoration(damage);
   stored = PlanWorkingSize(options, stored, strength, device, plan);
-  plan.model = ChooseModel(options, stored, plan.output, strength, device, plan.restoration, av_q2d(plan.frame_rate));
+  plan.model = ChooseModel(options, TaskOf(plan, stored, device), strength);
   if (plan.model == "none") return;
   plan.models = BestOfEachScale(options.models, plan.model, device);
   if (device == NetworkDevice::kCpu) plan.speed = ExpectedSpeed(options, stored, plan);
@@ -77,8 +81,8 @@ void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice devic
   plan.strengths.sharpen *= kSharpenAfterNetwork * (file.is_blind ? 1 - plan.network_strength : 1.0F);
 }
 
-std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkDevice device,
-                           const RestorationChoice& restoration, const MachineSpeed& machine, double frame_rate) {
+std::string AutomaticModel(const std::vector<ModelFile>& models, const NetworkTask& task, const MachineSpeed& machine) {
+  const auto& [in, out, device, restoration, frame_rate] = task;
   if (device == NetworkDevice::kCpu) {
     const auto chosen = ChooseBySpeed(models, NamesByQuality(models, in, out, restoration), in, out, machine, frame_rate);
     if (chosen) return chosen->model;
@@ -92,20 +96,18 @@ std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size o
   return has_time && FitNetwork(models, "quality", in, out, device) ? "quality" : "fast";
 }
 
-std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength, NetworkDevice device,
-                        const RestorationChoice& restoration, double frame_rate) {
+std::string ChooseModel(const EnhanceOptions& options, NetworkTask task, float strength) {
   constexpr float kWorthIt = 0.08F;
   if (options.model == "none") return "none";
   const bool is_automatic = options.model == "auto";
-  const RestorationChoice wanted = Resolve(options.denoise, 1) > 0 ? restoration : RestorationChoice{};
-  const std::string name =
-      is_automatic ? AutomaticModel(options.models, in, out, device, wanted, options.machine, frame_rate) : options.model;
-  const auto fit = FitNetwork(options.models, name, in, out, device);
+  if (Resolve(options.denoise, 1) <= 0) task.restoration = {};
+  const std::string name = is_automatic ? AutomaticModel(options.models, task, options.machine) : options.model;
+  const auto fit = FitNetwork(options.models, name, task.in, task.out, task.device);
   if (!fit) return "none";
-  const bool enlarges = out.width > in.width || out.height > in.height;
-  if (is_automatic && !enlarges && !fit->file.is_blind && std::min(network_strength, fit->file.max_strength) < kWorthIt) return "none";
+  const bool enlarges = task.out.width > task.in.width || task.out.height > task.in.height;
+  if (is_automatic && !enlarges && !fit->file.is_blind && std::min(strength, fit->file.max_strength) < kWorthIt) return "none";
   const std::string own_name = OwnName(options.models, fit->file);
-  if (device == NetworkDevice::kGpu) return own_name;  // only its processor knows whether it runs networks
+  if (task.device == NetworkDevice::kGpu) return own_name;  // only its processor knows whether it runs networks
   try {
     inference::CreateBackend("openvino");
   } catch (const Error&) {

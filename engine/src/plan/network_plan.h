@@ -16,20 +16,25 @@ namespace reelmend::plan {
 /// output, traits and strengths already. `stored` is the picture's size before rotation.
 void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice device, Plan& plan);
 
+/// What a network is chosen for.
+struct NetworkTask {
+  Size in;   ///< of the stored picture that the network gets
+  Size out;  ///< of the output
+  NetworkDevice device = NetworkDevice::kCpu;
+  RestorationChoice restoration = {};
+  double frame_rate = 0;  ///< of the video
+};
+
 /// The name of the network that `auto` means:
 /// - on a CPU with a minimum speed, the choice of ChooseBySpeed
 /// - for a damaged source `detail-best`, `detail-large` (both on a GPU only) or `detail`
 /// - otherwise `quality` on a GPU, `fast` on a CPU
-/// A name is skipped if no network of that name is installed for these sizes, except `fast`. `frame_rate` is that of the
-/// video.
-std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkDevice device,
-                           const RestorationChoice& restoration = {}, const MachineSpeed& machine = {}, double frame_rate = 0);
+/// A name is skipped if no network of that name is installed for these sizes, except `fast`.
+std::string AutomaticModel(const std::vector<ModelFile>& models, const NetworkTask& task, const MachineSpeed& machine = {});
 
-/// Name of the network for a stored picture of size `in` that becomes `out`; "none" for the plain filter. Throws
-/// Error{kUnavailable} if a named network cannot run.
-std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength,
-                        NetworkDevice device = NetworkDevice::kCpu, const RestorationChoice& restoration = {},
-                        double frame_rate = 0);
+/// Name of the network that `options` mean; "none" for the plain filter. `strength`: ChooseNetworkStrength. Throws Error{kUnavailable} if a
+/// named network cannot run.
+std::string ChooseModel(const EnhanceOptions& options, NetworkTask task, float strength);
 
 /// Note [Edges of damaged sources]
 /// A network for damaged sources straightens contours only in part, because it sees a few samples of the small picture, and it
