@@ -45,7 +45,7 @@ class EncoderBench {
     plan_ = plan::MakePlan(clip, options, {threads_});
     device::StageClocks clocks;
     media::FileSource file(clip);
-    run::FrameSource source(file, plan_, options, threads_, {}, clocks);
+    run::FrameSource source(file, plan_, options, clocks, {threads_});
     cpu::PixelChain chain(plan_, source.codec(), threads_, clocks);
     pool_ = std::make_unique<media::VideoEncoder>(Settings({}));
     source.Run([&](run::TimedFrame timed) {

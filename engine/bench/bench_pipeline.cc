@@ -118,7 +118,7 @@ struct Bench {
         plan(plan::MakePlan(path, options, {threads})),
         file(path) {}
 
-  run::FrameSource Source() { return run::FrameSource(file, plan, options, threads, {}, clocks); }
+  run::FrameSource Source() { return run::FrameSource(file, plan, options, clocks, {threads}); }
 
   media::VideoEncoderOptions EncoderSettings() const {
     media::VideoEncoderOptions settings;

@@ -126,7 +126,7 @@ TEST(GpuDecoder, ARefusedSegmentAtTheStartIsDecodedByTheCpu) {
   const plan::Plan plan = plan::MakePlan(file, options, {1});
   device::StageClocks clocks;
   FileSource source_file(file);
-  run::FrameSource source(source_file, plan, options, 1, {}, clocks, device.get());
+  run::FrameSource source(source_file, plan, options, clocks, {1, device.get()});
   int frames = 0;
   source.Run([&](const run::TimedFrame&) { return ++frames > 0; });
   EXPECT_EQ(frames, 10);

@@ -144,8 +144,8 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
   /// Opens everything before the threads start, so that wrong options and disk errors are reported at once.
   void Open() {
     const auto is_stopped = [token = stop_.get_token()] { return token.stop_requested(); };
-    source_ = std::make_unique<FrameSource>(*input_, plan_, options_, std::min(threads_, kMaxDecoderThreads),
-                                            is_stopped, clocks_, processor_->decoder_device());
+    source_ = std::make_unique<FrameSource>(
+        *input_, plan_, options_, clocks_, FrameSourceOptions{std::min(threads_, kMaxDecoderThreads), processor_->decoder_device(), is_stopped});
     encoder_ = encoder_threads_.Watch([&] { return processor_->MakeEncoder(EncoderSettings(), kFinishedFrames); });
     chain_ = processor_->MakeChain({plan_, source_->codec(), threads_, clocks_, is_stopped});
     muxer_ = std::make_unique<media::Muxer>(output_, is_stopped);

@@ -45,16 +45,16 @@ std::optional<TimedFrame> FrameTimer::Last() {
   return std::exchange(held_, std::nullopt);
 }
 
-FrameSource::FrameSource(ByteSource& source, const plan::Plan& plan, const EnhanceOptions& options, int threads,
-                         std::function<bool()> is_stopped, device::StageClocks& clocks, AVBufferRef* gpu)
+FrameSource::FrameSource(ByteSource& source, const plan::Plan& plan, const EnhanceOptions& options, device::StageClocks& clocks,
+                         const FrameSourceOptions& decoding)
     : plan_(plan),
       options_(options),
       clocks_(clocks),
       source_(source),
-      demuxer_options_{options.limits, std::move(is_stopped), !options.segment && !plan.cut},
+      demuxer_options_{options.limits, decoding.is_stopped, !options.segment && !plan.cut},
       demuxer_(std::make_unique<media::Demuxer>(source_, demuxer_options_)),
       decoder_(library_threads_.Watch([&] {
-        return std::make_unique<media::VideoDecoder>(*demuxer_->video(), options.limits, threads, gpu);
+        return std::make_unique<media::VideoDecoder>(*demuxer_->video(), options.limits, decoding.threads, decoding.gpu);
       })),
       mender_(demuxer_->video()->time_base, plan.time_base, plan.frame_rate),
       deinterlacer_(plan.time_base),

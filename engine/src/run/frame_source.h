@@ -42,12 +42,18 @@ class FrameTimer {
   std::optional<TimedFrame> held_;
 };
 
+struct FrameSourceOptions {
+  int threads = 1;                        ///< of the decoder
+  AVBufferRef* gpu = nullptr;             ///< see media::VideoDecoder
+  std::function<bool()> is_stopped = {};  ///< polled while reading; optional
+};
+
 /// Reads a source to its end or to the end of the segment.
 class FrameSource {
  public:
-  /// `is_stopped` is polled while reading. Opens the decoder with `threads` threads; `gpu`: see media::VideoDecoder.
-  FrameSource(ByteSource& source, const plan::Plan& plan, const EnhanceOptions& options, int threads,
-              std::function<bool()> is_stopped, device::StageClocks& clocks, AVBufferRef* gpu = nullptr);
+  /// `source` and `clocks` live longer.
+  FrameSource(ByteSource& source, const plan::Plan& plan, const EnhanceOptions& options, device::StageClocks& clocks,
+              const FrameSourceOptions& decoding);
 
   AVCodecID codec() const { return demuxer_->video()->codecpar->codec_id; }
   const media::Demuxer& demuxer() const { return *demuxer_; }
