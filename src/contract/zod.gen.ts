@@ -7,17 +7,17 @@ import * as z from 'zod';
 /**
  * Id of a job, assigned by the service. Ids sort by creation time.
  */
-export const zJobId = z.string().regex(/^job_[0-9a-hjkmnp-tv-z]{26}$/);
+export const zJobId = z.string().regex(/^job_[0-9a-hjkmnp-tv-z]{26}$/, 'must be the id of a job, such as job_01jdq4s9xkf5v8t2m6w0c3rhbz');
 
 /**
  * Id of a preview, assigned by the service. Ids sort by creation time.
  */
-export const zPreviewId = z.string().regex(/^prv_[0-9a-hjkmnp-tv-z]{26}$/);
+export const zPreviewId = z.string().regex(/^prv_[0-9a-hjkmnp-tv-z]{26}$/, 'must be the id of a preview, such as prv_01jdq4s9xkf5v8t2m6w0c3rhbz');
 
 /**
  * Id of a job (`job_…`) or of a preview (`prv_…`).
  */
-export const zJobOrPreviewId = z.string().regex(/^(job|prv)_[0-9a-hjkmnp-tv-z]{26}$/);
+export const zJobOrPreviewId = z.string().regex(/^(job|prv)_[0-9a-hjkmnp-tv-z]{26}$/, 'must be the id of a job or preview, such as job_01jdq4s9xkf5v8t2m6w0c3rhbz');
 
 /**
  * `done` and `error` are final.
@@ -52,18 +52,18 @@ export const zTimestamp = z.iso.datetime({ offset: true }).regex(/^[0-9]{4}-[0-9
 /**
  * RFC 3339, in UTC (`Z`) or with an offset. In a URL, the `+` of an offset is written `%2B`.
  */
-export const zTime = z.iso.datetime({ offset: true }).regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$/);
+export const zTime = z.iso.datetime({ offset: true }).regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$/, 'must be a time, such as 2026-11-21T07:59:55Z');
 
 /**
  * Id of an upload, assigned by the service. Ids sort by creation time.
  */
-export const zUploadId = z.string().regex(/^upl_[0-9a-hjkmnp-tv-z]{26}$/);
+export const zUploadId = z.string().regex(/^upl_[0-9a-hjkmnp-tv-z]{26}$/, 'must be the id of an upload, such as upl_01jdq4s9xkf5v8t2m6w0c3rhbz');
 
 /**
  * Name of a file, without folders. The service keeps it to name downloads and never uses it as a path.
  *
  */
-export const zFileName = z.string().check(characters({ min: 1, max: 255 })).regex(/^[^\x00-\x1f\x7f\/\\]+$/);
+export const zFileName = z.string().check(characters({ min: 1, max: 255 })).regex(/^[^\x00-\x1f\x7f\/\\]+$/, 'must not have a slash, a backslash or control characters');
 
 /**
  * `waiting` for parts, `verifying` the file, `ready` for jobs, or `failed` because the file differs from its
@@ -113,12 +113,12 @@ export const zReceivedPart = z.object({
  * when live mode connects.
  *
  */
-export const zPublicUrl = z.string().check(characters({ min: 8, max: 2048 })).regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\x00-\x20\x7f]+$/);
+export const zPublicUrl = z.string().check(characters({ min: 8, max: 2048 })).regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\x00-\x20\x7f]+$/, 'must begin with http:// or https://, and must not have spaces or control characters');
 
 /**
  * Id of a webhook endpoint, assigned by the service.
  */
-export const zWebhookEndpointId = z.string().regex(/^hook_[0-9a-hjkmnp-tv-z]{26}$/);
+export const zWebhookEndpointId = z.string().regex(/^hook_[0-9a-hjkmnp-tv-z]{26}$/, 'must be the id of a webhook endpoint, such as hook_01jdq4s9xkf5v8t2m6w0c3rhbz');
 
 export const zWebhookEvent = z.enum(['job.completed', 'job.failed']);
 
@@ -130,7 +130,7 @@ export const zWebhookEvents = z.array(zWebhookEvent).min(1).max(20);
 /**
  * A note for people.
  */
-export const zWebhookEndpointDescription = z.string().check(characters({ max: 200 })).regex(/^[^\x00-\x1f\x7f]*$/);
+export const zWebhookEndpointDescription = z.string().check(characters({ max: 200 })).regex(/^[^\x00-\x1f\x7f]*$/, 'must not have control characters, such as line breaks');
 
 export const zWebhookEndpointInput = z.strictObject({
     url: zPublicUrl,
@@ -203,7 +203,7 @@ export const zLedger = z.object({
 /**
  * A day, UTC.
  */
-export const zDay = z.iso.date().regex(/^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}$/);
+export const zDay = z.iso.date().regex(/^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}$/, 'must be a day, such as 2026-11-21');
 
 export const zUsagePeriod = z.object({
     period: z.string().regex(/^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$/),
@@ -267,7 +267,7 @@ export const zOutputInput = z.strictObject({
  * `-`, and are not `__proto__`.
  *
  */
-export const zMetadataInput = z.record(z.string().regex(/^[A-Za-z0-9_.-]{1,40}$/), z.string().check(characters({ max: 500 })).regex(/^[^\x00]*$/)).refine(value => Object.keys(value).length <= 20, { error: 'Invalid input: expected at most 20 properties' });
+export const zMetadataInput = z.record(z.string().regex(/^[A-Za-z0-9_.-]{1,40}$/, 'must have 1 to 40 letters, digits, "_", "." and "-"'), z.string().check(characters({ max: 500 })).regex(/^[^\x00]*$/, 'must not have a NUL character')).refine(value => Object.keys(value).length <= 20, { error: 'Invalid input: expected at most 20 properties' });
 
 /**
  * A video, given by exactly one of `video_url` and `upload_id`, and how to enhance it.
@@ -282,7 +282,7 @@ export const zJobInput = z.strictObject({
     max_credits: z.int().gte(0).lte(1000000000).optional(),
     enhancements: zEnhancementsInput.optional(),
     output: zOutputInput.optional(),
-    model: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/).optional(),
+    model: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be "auto", "none" or the name of a model').optional(),
     metadata: zMetadataInput.optional()
 }).check(exactlyOneOf('video_url', 'upload_id'));
 
@@ -293,7 +293,7 @@ export const zJobInput = z.strictObject({
  *
  */
 export const zRequestedSettings = z.object({
-    model: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/).optional(),
+    model: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be "auto", "none" or the name of a model').optional(),
     enhancements: zEnhancementsInput.optional(),
     output: zOutputInput.optional()
 });
@@ -321,7 +321,7 @@ export const zJobSegment = z.object({
  */
 export const zPreviewSetting = z.strictObject({
     resolution: zResolution,
-    model: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/).optional(),
+    model: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be "auto", "none" or the name of a model').optional(),
     enhancements: zEnhancementsInput.optional(),
     output: zOutputInput.optional()
 });
@@ -595,7 +595,7 @@ export const zJobDeletion = z.object({
 /**
  * SHA-256 in lower-case hex.
  */
-export const zSha256 = z.string().regex(/^[0-9a-f]{64}$/);
+export const zSha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in 64 lower-case hexadecimal digits');
 
 export const zUploadInput = z.strictObject({
     file_name: zFileName,
@@ -747,12 +747,12 @@ export const zKeyAccess = z.enum([
 /**
  * Name of the key, for people. Empty for none.
  */
-export const zKeyName = z.string().check(characters({ max: 100 })).regex(/^[^\x00-\x1f\x7f]*$/);
+export const zKeyName = z.string().check(characters({ max: 100 })).regex(/^[^\x00-\x1f\x7f]*$/, 'must not have control characters, such as line breaks');
 
 /**
  * Id of an entry of the request log.
  */
-export const zLogId = z.string().regex(/^log_[0-9a-hjkmnp-tv-z]{26}$/);
+export const zLogId = z.string().regex(/^log_[0-9a-hjkmnp-tv-z]{26}$/, 'must be the id of an entry of the request log, such as log_01jdq4s9xkf5v8t2m6w0c3rhbz');
 
 /**
  * A network that jobs can run.
@@ -822,13 +822,13 @@ export const zConsoleWebhookEndpointInput = z.strictObject({
     request: zWebhookEndpointInput
 });
 
-export const zConsoleUserId = z.string().regex(/^user_[0-9a-hjkmnp-tv-z]{26}$/);
+export const zConsoleUserId = z.string().regex(/^user_[0-9a-hjkmnp-tv-z]{26}$/, 'must be the id of a person, such as user_01jdq4s9xkf5v8t2m6w0c3rhbz');
 
-export const zConsoleSessionId = z.string().regex(/^sess_[0-9a-hjkmnp-tv-z]{26}$/);
+export const zConsoleSessionId = z.string().regex(/^sess_[0-9a-hjkmnp-tv-z]{26}$/, 'must be the id of a session, such as sess_01jdq4s9xkf5v8t2m6w0c3rhbz');
 
-export const zAccountId = z.string().regex(/^acct_[0-9a-hjkmnp-tv-z]{26}$/);
+export const zAccountId = z.string().regex(/^acct_[0-9a-hjkmnp-tv-z]{26}$/, 'must be the id of an account, such as acct_01jdq4s9xkf5v8t2m6w0c3rhbz');
 
-export const zKeyId = z.string().regex(/^key_[0-9a-hjkmnp-tv-z]{26}$/);
+export const zKeyId = z.string().regex(/^key_[0-9a-hjkmnp-tv-z]{26}$/, 'must be the id of a key, such as key_01jdq4s9xkf5v8t2m6w0c3rhbz');
 
 /**
  * The key of the request.
@@ -885,7 +885,7 @@ export const zRequestLogPage = z.object({
     next_cursor: zLogId.nullable()
 });
 
-export const zEventId = z.string().regex(/^evt_[0-9a-hjkmnp-tv-z]{26}$/);
+export const zEventId = z.string().regex(/^evt_[0-9a-hjkmnp-tv-z]{26}$/, 'must be the id of an event, such as evt_01jdq4s9xkf5v8t2m6w0c3rhbz');
 
 export const zWebhookEndpointTestResult = z.object({
     delivery_id: zEventId
@@ -894,12 +894,12 @@ export const zWebhookEndpointTestResult = z.object({
 /**
  * Compared case-insensitively.
  */
-export const zEmail = z.string().check(characters({ min: 3, max: 254 })).regex(/^[A-Za-z0-9.!#$%&'*+\/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}([.][A-Za-z0-9-]{1,63}){0,8}$/);
+export const zEmail = z.string().check(characters({ min: 3, max: 254 })).regex(/^[A-Za-z0-9.!#$%&'*+\/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}([.][A-Za-z0-9-]{1,63}){0,8}$/, 'must be an email address, such as ann@example.com');
 
 export const zConsoleSignUpInput = z.strictObject({
     email: zEmail,
-    password: z.string().check(characters({ min: 12, max: 200 })).regex(/^[^\x00]*$/),
-    name: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/).optional()
+    password: z.string().check(characters({ min: 12, max: 200 })).regex(/^[^\x00]*$/, 'must not have a NUL character'),
+    name: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/, 'must not have a NUL character').optional()
 });
 
 /**
@@ -910,8 +910,8 @@ export const zConsoleSignUpResult = z.object({
 });
 
 export const zConsolePasswordChange = z.strictObject({
-    current_password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/),
-    new_password: z.string().check(characters({ min: 12, max: 200 })).regex(/^[^\x00]*$/)
+    current_password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/, 'must not have a NUL character'),
+    new_password: z.string().check(characters({ min: 12, max: 200 })).regex(/^[^\x00]*$/, 'must not have a NUL character')
 });
 
 export const zConsoleAccount = z.object({
@@ -959,8 +959,8 @@ export const zConsoleSessionList = z.object({
 });
 
 export const zConsolePasswordLinkInput = z.strictObject({
-    token: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/),
-    new_password: z.string().check(characters({ min: 12, max: 200 })).regex(/^[^\x00]*$/)
+    token: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/, 'must not have a NUL character'),
+    new_password: z.string().check(characters({ min: 12, max: 200 })).regex(/^[^\x00]*$/, 'must not have a NUL character')
 });
 
 export const zConsolePasswordLinkUsed = z.object({
@@ -970,16 +970,16 @@ export const zConsolePasswordLinkUsed = z.object({
 /**
  * Six digits of the authenticator app, or a recovery code. Spaces and hyphens do not count.
  */
-export const zConsoleCode = z.string().check(characters({ min: 1, max: 40 })).regex(/^[0-9A-Za-z -]*$/);
+export const zConsoleCode = z.string().check(characters({ min: 1, max: 40 })).regex(/^[0-9A-Za-z -]*$/, 'must have only letters, digits, spaces and hyphens');
 
 export const zConsoleCredentials = z.strictObject({
     email: zEmail,
-    password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/),
+    password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/, 'must not have a NUL character'),
     code: zConsoleCode.optional()
 });
 
 export const zConsolePasswordProof = z.strictObject({
-    password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/)
+    password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/, 'must not have a NUL character')
 });
 
 export const zConsoleCodeProof = z.strictObject({
@@ -987,7 +987,7 @@ export const zConsoleCodeProof = z.strictObject({
 });
 
 export const zConsoleFullProof = z.strictObject({
-    password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/),
+    password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/, 'must not have a NUL character'),
     code: zConsoleCode
 });
 
@@ -1039,7 +1039,7 @@ export const zConsoleSession = z.object({
     capabilities: zConsoleCapabilities
 });
 
-export const zConsoleInvitationId = z.string().regex(/^inv_[0-9a-hjkmnp-tv-z]{26}$/);
+export const zConsoleInvitationId = z.string().regex(/^inv_[0-9a-hjkmnp-tv-z]{26}$/, 'must be the id of an invitation, such as inv_01jdq4s9xkf5v8t2m6w0c3rhbz');
 
 export const zConsolePerson = z.object({
     id: zConsoleUserId,
@@ -1090,7 +1090,7 @@ export const zConsoleNewInvitation = z.object({
 });
 
 export const zConsoleInvitationToken = z.strictObject({
-    token: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/)
+    token: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/, 'must not have a NUL character')
 });
 
 export const zConsoleInvitationDetail = z.object({
@@ -1101,8 +1101,8 @@ export const zConsoleInvitationDetail = z.object({
 });
 
 export const zConsoleInvitationAcceptance = z.strictObject({
-    token: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/),
-    password: z.string().check(characters({ min: 12, max: 200 })).regex(/^[^\x00]*$/)
+    token: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/, 'must not have a NUL character'),
+    password: z.string().check(characters({ min: 12, max: 200 })).regex(/^[^\x00]*$/, 'must not have a NUL character')
 });
 
 export const zConsoleSessionsEnded = z.object({
@@ -1431,11 +1431,11 @@ export const zOperatorDecision = z.strictObject({
 });
 
 export const zOperatorPlan = z.strictObject({
-    plan: z.string().regex(/^[0-9A-Za-z_-]{1,50}$/)
+    plan: z.string().regex(/^[0-9A-Za-z_-]{1,50}$/, 'must have 1 to 50 letters, digits, "-" and "_"')
 });
 
 export const zOperatorClosure = z.strictObject({
-    name: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/)
+    name: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/, 'must not have a NUL character')
 });
 
 export const zOperatorAccountClosed = z.object({
@@ -1511,7 +1511,7 @@ export const zOperatorTwoFactorReset = z.object({
 
 export const zOperatorGrant = z.strictObject({
     credits: z.int().gte(1).lte(1000000000),
-    note: z.string().check(characters({ max: 200 })).regex(/^[^\x00]*$/).optional()
+    note: z.string().check(characters({ max: 200 })).regex(/^[^\x00]*$/, 'must not have a NUL character').optional()
 });
 
 export const zOperatorQueue = z.object({
@@ -1730,7 +1730,7 @@ export const zUploadId2 = zUploadId;
 /**
  * Makes retries safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
  */
-export const zIdempotencyKey = z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/);
+export const zIdempotencyKey = z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/, 'must have only printable ASCII characters, and no space at its start or end');
 
 export const zListJobsQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
@@ -1738,7 +1738,7 @@ export const zListJobsQuery = z.object({
     status: zJobStatus.optional(),
     created_after: zTime.optional(),
     created_before: zTime.optional(),
-    metadata: z.string().check(characters({ max: 541 })).regex(/^[A-Za-z0-9_.-]{1,40}=[^\x00]*$/).optional()
+    metadata: z.string().check(characters({ max: 541 })).regex(/^[A-Za-z0-9_.-]{1,40}=[^\x00]*$/, 'must be a name of 1 to 40 letters, digits, "_", "." and "-", then "=" and a value without NUL characters, such as order=A-1001').optional()
 });
 
 /**
@@ -1747,7 +1747,7 @@ export const zListJobsQuery = z.object({
 export const zCreateJobBody = zJobInput;
 
 export const zCreateJobHeaders = z.object({
-    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/).optional()
+    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/, 'must have only printable ASCII characters, and no space at its start or end').optional()
 });
 
 /**
@@ -1787,7 +1787,7 @@ export const zListPreviewsQuery = z.object({
 export const zCreatePreviewBody = zPreviewInput;
 
 export const zCreatePreviewHeaders = z.object({
-    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/).optional()
+    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/, 'must have only printable ASCII characters, and no space at its start or end').optional()
 });
 
 export const zDeletePreviewPath = z.object({
@@ -1809,7 +1809,7 @@ export const zListUploadsQuery = z.object({
 export const zCreateUploadBody = zUploadInput;
 
 export const zCreateUploadHeaders = z.object({
-    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/).optional()
+    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/, 'must have only printable ASCII characters, and no space at its start or end').optional()
 });
 
 export const zDeleteUploadPath = z.object({
@@ -1905,9 +1905,9 @@ export const zListRequestLogQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
     starting_after: zLogId.optional(),
     key_id: zKeyId.optional(),
-    request_id: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/).optional(),
-    resource_id: z.string().regex(/^(job|prv|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/).optional(),
-    status: z.string().regex(/^([1-5]xx|[1-5][0-9][0-9])$/).optional()
+    request_id: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/, 'must have 1 to 128 letters, digits, ".", "_" and "-"').optional(),
+    resource_id: z.string().regex(/^(job|prv|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/, 'must be the id of a job, preview, upload or webhook endpoint, such as job_01jdq4s9xkf5v8t2m6w0c3rhbz').optional(),
+    status: z.string().regex(/^([1-5]xx|[1-5][0-9][0-9])$/, 'must be a status such as 404, or a class of statuses such as 4xx').optional()
 });
 
 export const zListAuditLogQuery = z.object({
@@ -2064,7 +2064,7 @@ export const zConsoleListJobsQuery = z.object({
     starting_after: zJobId.optional(),
     mode: zMode.optional(),
     status: zJobStatus.optional(),
-    q: z.string().check(characters({ min: 1, max: 100 })).regex(/^[^\x00]+$/).optional()
+    q: z.string().check(characters({ min: 1, max: 100 })).regex(/^[^\x00]+$/, 'must not have a NUL character').optional()
 });
 
 /**
@@ -2073,7 +2073,7 @@ export const zConsoleListJobsQuery = z.object({
 export const zConsoleCreateJobBody = zConsoleJobInput;
 
 export const zConsoleCreateJobHeaders = z.object({
-    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/).optional()
+    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/, 'must have only printable ASCII characters, and no space at its start or end').optional()
 });
 
 /**
@@ -2104,7 +2104,7 @@ export const zConsoleListPreviewsQuery = z.object({
 export const zConsoleCreatePreviewBody = zConsolePreviewInput;
 
 export const zConsoleCreatePreviewHeaders = z.object({
-    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/).optional()
+    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/, 'must have only printable ASCII characters, and no space at its start or end').optional()
 });
 
 export const zConsoleDeletePreviewPath = z.object({
@@ -2121,7 +2121,7 @@ export const zConsoleGetPreviewPath = z.object({
 export const zConsoleCreateUploadBody = zConsoleUploadInput;
 
 export const zConsoleCreateUploadHeaders = z.object({
-    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/).optional()
+    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/, 'must have only printable ASCII characters, and no space at its start or end').optional()
 });
 
 export const zConsoleDeleteUploadPath = z.object({
@@ -2205,9 +2205,9 @@ export const zConsoleListRequestLogQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
     starting_after: zLogId.optional(),
     key_id: zKeyId.optional(),
-    request_id: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/).optional(),
-    resource_id: z.string().regex(/^(job|prv|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/).optional(),
-    status: z.string().regex(/^([1-5]xx|[1-5][0-9][0-9])$/).optional(),
+    request_id: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/, 'must have 1 to 128 letters, digits, ".", "_" and "-"').optional(),
+    resource_id: z.string().regex(/^(job|prv|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/, 'must be the id of a job, preview, upload or webhook endpoint, such as job_01jdq4s9xkf5v8t2m6w0c3rhbz').optional(),
+    status: z.string().regex(/^([1-5]xx|[1-5][0-9][0-9])$/, 'must be a status such as 404, or a class of statuses such as 4xx').optional(),
     mode: zMode.optional()
 });
 
@@ -2228,7 +2228,7 @@ export const zConsoleListAuditLogQuery = z.object({
 
 export const zConsoleListCertificatesQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
-    starting_after: z.string().regex(/^cert_[0-9a-hjkmnp-tv-z]{26}$/).optional(),
+    starting_after: z.string().regex(/^cert_[0-9a-hjkmnp-tv-z]{26}$/, 'must be the id of a certificate, such as cert_01jdq4s9xkf5v8t2m6w0c3rhbz').optional(),
     job_id: zJobOrPreviewId.optional()
 });
 
@@ -2244,7 +2244,7 @@ export const zOperatorListAccountsQuery = z.object({
         'approved',
         'rejected'
     ]).optional(),
-    q: z.string().check(characters({ min: 1, max: 254 })).regex(/^[^\x00]*$/).optional()
+    q: z.string().check(characters({ min: 1, max: 254 })).regex(/^[^\x00]*$/, 'must not have a NUL character').optional()
 });
 
 /**
@@ -2262,7 +2262,7 @@ export const zOperatorDecidePath = z.object({
 export const zOperatorGrantBody = zOperatorGrant;
 
 export const zOperatorGrantHeaders = z.object({
-    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/).optional()
+    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/, 'must have only printable ASCII characters, and no space at its start or end').optional()
 });
 
 export const zOperatorGrantPath = z.object({
@@ -2275,7 +2275,7 @@ export const zOperatorGrantPath = z.object({
 export const zOperatorWithdrawBody = zOperatorGrant;
 
 export const zOperatorWithdrawHeaders = z.object({
-    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/).optional()
+    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/, 'must have only printable ASCII characters, and no space at its start or end').optional()
 });
 
 export const zOperatorWithdrawPath = z.object({
@@ -2332,7 +2332,7 @@ export const zOperatorResetTwoFactorPath = z.object({
 
 export const zOperatorListWorkersQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
-    starting_after: z.string().check(characters({ min: 1, max: 100 })).regex(/^[A-Za-z0-9._-]+$/).optional()
+    starting_after: z.string().check(characters({ min: 1, max: 100 })).regex(/^[A-Za-z0-9._-]+$/, 'must have only letters, digits, ".", "_" and "-"').optional()
 });
 
 export const zOperatorListFailuresQuery = z.object({

@@ -70,6 +70,14 @@ function unionReason(issues: readonly Issue[]): string {
   return [...new Set(reasons)].join(', or ') || 'is not valid';
 }
 
+/** The contract's own words for a pattern (`x-pattern-message`). A regular expression is never shown. */
+function formatReason(issue: Extract<Issue, { code: 'invalid_format' }>): string {
+  if (issue.format === 'datetime') return 'must be a time, such as 2026-11-21T07:59:55Z';
+  if (issue.format === 'date') return 'must be a day, such as 2026-11-21';
+  if (issue.format === 'regex') return issue.message.startsWith('must ') ? issue.message : 'is not valid';
+  return `must be a valid ${issue.format}`;
+}
+
 /** The second half of the sentence: what the field must be. */
 function reasonOf(issue: Issue): string {
   switch (issue.code) {
@@ -81,13 +89,11 @@ function reasonOf(issue: Issue): string {
     case 'too_small':
       return bound(issue);
     case 'invalid_format':
-      if (issue.format === 'datetime') return 'must be a time, such as 2026-11-21T07:59:55Z';
-      if (issue.format === 'date') return 'must be a day, such as 2026-11-21';
-      return issue.pattern === undefined ? `must be a valid ${issue.format}` : `must match ${issue.pattern}`;
+      return formatReason(issue);
     case 'invalid_union':
       return unionReason(issue.errors.flat());
     case 'invalid_key':
-      return `has a name that ${issue.issues.map(reasonOf)[0] ?? 'is not allowed'}`;
+      return `has a name that is not allowed: it ${issue.issues.map(reasonOf)[0] ?? 'is not valid'}`;
     default:
       // Messages of the contract's own checks, without zod's prefix.
       return issue.message.replace(/^Invalid \w+: expected /, 'must have ');

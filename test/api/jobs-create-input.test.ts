@@ -85,7 +85,7 @@ describe('POST /v1/jobs 400 says what the field must be', () => {
     [{ enhancements: { sharpen: 1.1 } }, 'The field "enhancements.sharpen" must be at most 1.'],
     [{ enhancements: { sharpen: 'max' } }, 'The field "enhancements.sharpen" must be "auto" or "off", or must be a number.'],
     [{ enhancements: [] }, 'The field "enhancements" must be an object.'],
-    [{ metadata: { 'a b': '1' } }, /^The field "metadata\.a b" has a name that must match \S+\.$/],
+    [{ metadata: { 'a b': '1' } }, 'The field "metadata.a b" has a name that is not allowed: it must have 1 to 40 letters, digits, "_", "." and "-".'],
     [{ metadata: Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`k${i}`, 'v'])) }, 'The field "metadata" must have at most 20 properties.'],
     [{ metadata: { a: 'x'.repeat(501) } }, 'The field "metadata.a" must have at most 500 characters.'],
     [{ metadata: { a: '😀'.repeat(501) } }, 'The field "metadata.a" must have at most 500 characters.'],
@@ -96,9 +96,7 @@ describe('POST /v1/jobs 400 says what the field must be', () => {
     const api = makeApi({ options: { models: [installed('fast')] } });
     const response = await api.request('/v1/jobs', { method: 'POST', json: { ...input, ...change } });
     expect(response.status).toBe(400);
-    const actual = (await errorOf(response)).message;
-    if (message instanceof RegExp) expect(actual).toMatch(message);
-    else expect(actual).toBe(message);
+    expect((await errorOf(response)).message).toBe(message);
   });
 
   it('also of a model in test mode, where nothing is fetched', async () => {

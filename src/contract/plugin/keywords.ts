@@ -77,3 +77,9 @@ export function keptKeywords(schema: object): KeptKeywords {
   if (Array.isArray(names)) kept.exactlyOne = names.map(String);
   return kept;
 }
+
+/** What a text must be that does not match the schema's `pattern`: the second half of a sentence for people (`must be …`). */
+export function patternMessage(schema: object): string | undefined {
+  const message: unknown = Reflect.get(schema, 'x-pattern-message');
+  return typeof message === 'string' ? message : undefined;
+}

@@ -1,10 +1,10 @@
 /**
  * Adds what the zod plugin omits from objects and arrays: `additionalProperties: false`, `propertyNames`, `minProperties`,
- * `maxProperties`, `uniqueItems`, exactly one of two properties. And corrects what it interprets otherwise: a text's
- * `minLength` and `maxLength`.
+ * `maxProperties`, `uniqueItems`, exactly one of two properties, the sentence of a pattern. And corrects what it interprets
+ * otherwise: a text's `minLength` and `maxLength`.
  */
 import type { Plugins } from '@hey-api/openapi-ts';
-import { keptKeywords } from './keywords.ts';
+import { keptKeywords, patternMessage } from './keywords.ts';
 
 type Resolvers = Plugins.Zod.Resolvers;
 type ObjectContext = Parameters<NonNullable<Resolvers['object']>>[0];
@@ -33,11 +33,18 @@ function objectResolver(ctx: ObjectContext) {
 
 function baseObject(ctx: ObjectContext) {
   const { $, schema, symbols } = ctx;
-  const pattern = schema.propertyNames?.pattern;
+  const { propertyNames } = schema;
   const values = ctx.nodes.additionalProperties(ctx);
-  if (pattern === undefined || !values) return ctx.nodes.base(ctx);
-  const names = $(symbols.z).attr('string').call().attr('regex').call($.regexp(pattern));
+  if (propertyNames?.pattern === undefined || !values) return ctx.nodes.base(ctx);
+  const names = $(symbols.z).attr('string').call().attr('regex').call(...patternArguments($, propertyNames));
   return $(symbols.z).attr('record').call(names, values);
+}
+
+/** The pattern of a text, and the message of a text that does not match it. */
+function patternArguments($: StringContext['$'], schema: { pattern?: string }) {
+  const message = patternMessage(schema);
+  const pattern = $.regexp(schema.pattern!);
+  return message === undefined ? [pattern] : [pattern, $.literal(message)];
 }
 
 function count(
@@ -70,7 +77,7 @@ function arrayResolver(ctx: ArrayContext) {
   return chain.attr('refine').call($.func().param('values').do($.return(test)), message);
 }
 
-/** Like the plugin's own, but lengths are counted by `characters` (../characters.ts). */
+/** Like the plugin's own, but lengths are counted by `characters` (../characters.ts), and a pattern has its message. */
 function stringResolver(ctx: StringContext) {
   const { $, plugin, schema } = ctx;
   const literal = ctx.nodes.const(ctx);
@@ -84,7 +91,8 @@ function stringResolver(ctx: StringContext) {
     const check = $(plugin.symbol('characters', { external: './characters.ts' })).call(bounds);
     ctx.chain.current = ctx.chain.current.attr('check').call(check);
   }
-  return ctx.nodes.pattern(ctx) ?? ctx.chain.current;
+  if (schema.pattern === undefined) return ctx.chain.current;
+  return ctx.chain.current.attr('regex').call(...patternArguments($, schema));
 }
 
 export const zodResolvers: Resolvers = { object: objectResolver, array: arrayResolver, string: stringResolver };
