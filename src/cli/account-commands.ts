@@ -6,7 +6,7 @@ import { keyOverlapDaysRange } from '../domain/limits.ts';
 import { type QuotaChanges, type QuotaName, quotaNames } from '../domain/quotas.ts';
 import { assertNoneFailed } from '../store/index.ts';
 import { positiveWhole } from './options.ts';
-import { changeOfAccount, known, type Opened, requireOpen, showOfAccount, withStore } from './with-store.ts';
+import { changeOfAccount, known, type Opened, requireOpen, showAll, showOfAccount, withStore } from './with-store.ts';
 import { show } from './table.ts';
 import { plain } from './terminal.ts';
 
@@ -142,7 +142,7 @@ export function accountCommands(): Command {
   accounts
     .command('list')
     .description('list all accounts')
-    .action(() => withStore(async ({ store }) => show(await store.accounts.list())));
+    .action(() => showAll('accounts', ({ store }) => store.accounts.list()));
   return accounts;
 }
 

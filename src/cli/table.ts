@@ -15,21 +15,23 @@ export function table(head: string[], rows: string[][]): string {
 
 type Facts = Record<string, unknown>;
 
-/** Prints a list as a table and an object as lines of facts; as JSON for programs and with `--json`. */
-export function show(value: object): void {
+const none = 'There are none.';
+
+/** Prints a list as a table, or `empty`, and an object as lines of facts; as JSON for programs and with `--json`. */
+export function show(value: object, empty = none): void {
   const { isTerminal, json } = terminal();
   if (!isTerminal || json) return print(value);
-  sayFacts(value);
+  sayFacts(value, empty);
 }
 
-/** Prints a list as a table and an object as lines of facts. */
-export function sayFacts(value: object): void {
-  for (const part of Array.isArray(value) ? [listText(value)] : factsText(value as Facts)) say(part);
+/** Prints a list as a table, or `empty`, and an object as lines of facts. */
+export function sayFacts(value: object, empty = none): void {
+  for (const part of Array.isArray(value) ? [listText(value, empty)] : factsText(value as Facts)) say(part);
 }
 
 /** The columns of all rows together; missing cells are empty. */
-function listText(rows: object[]): string {
-  if (rows.length === 0) return 'There are none.';
+function listText(rows: object[], empty = none): string {
+  if (rows.length === 0) return empty;
   const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   return table(keys.map(words), rows.map((row) => keys.map((key) => cell((row as Facts)[key]))));
 }

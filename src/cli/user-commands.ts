@@ -8,7 +8,7 @@ import { createPasswords } from '../domain/passwords.ts';
 import { type Role, roles } from '../domain/roles.ts';
 import type { ConsoleUser } from '../store/index.ts';
 import { accountName } from './account-commands.ts';
-import { changeOfAccount, known, type Opened, withStore } from './with-store.ts';
+import { changeOfAccount, known, type Opened, showAll, withStore } from './with-store.ts';
 import { show } from './table.ts';
 import { terminal } from './terminal.ts';
 
@@ -133,7 +133,7 @@ async function removeUser(email: string): Promise<void> {
   await withStore(async ({ store }) => {
     const { id, accountId, operator } = known(await store.users.byEmail(email), 'user', email);
     if (operator) throw new Error(`${email} is an operator; use operators remove first.`);
-    if (!(await store.people.remove({ accountId, userId: id }, {}))) throw new Error(`There is no user ${email}.`);
+    known((await store.people.remove({ accountId, userId: id }, {})) || null, 'user', email);
     show({ id, email, removed: true });
   });
 }
@@ -157,7 +157,7 @@ export function userCommands(): Command {
   users
     .command('list')
     .description('list the users with their accounts')
-    .action(() => withStore(async ({ store }) => show(await store.users.list())));
+    .action(() => showAll('users', ({ store }) => store.users.list()));
   users
     .command('reset-password')
     .description('set a new password, print it once, and end the sessions of the user')
@@ -214,6 +214,6 @@ export function operatorCommands(): Command {
   operators
     .command('list')
     .description('list the operators')
-    .action(() => withStore(async ({ store }) => show(await store.users.operators())));
+    .action(() => showAll('operators', ({ store }) => store.users.operators()));
   return operators;
 }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Config } from '../app/config.ts';
 import type { openStore } from '../app/open-store.ts';
+import { parseConnectionUrl } from '../store/connection-url.ts';
 import { show } from './table.ts';
 import { configOfTerminal, terminal } from './terminal.ts';
 
@@ -16,9 +17,25 @@ export async function withStore<T>(work: (opened: Opened) => Promise<T>): Promis
   const opened = await (await import('../app/open-store.ts')).openStore(config);
   try {
     return await work({ ...opened, config });
+  } catch (error) {
+    if (error instanceof Unknown) throw new Error(`${error.message} in ${databaseOf(config)}.`, { cause: error });
+    throw error;
   } finally {
     await opened.close();
   }
+}
+
+/** Where the command looked, without secrets: it may be the wrong service, such as that of another folder. */
+export function databaseOf({ databaseUrl, dataDir }: Config): string {
+  if (databaseUrl === undefined) return `the database of the data folder ${dataDir}`;
+  const { url, host, port } = parseConnectionUrl(databaseUrl);
+  const name = decodeURIComponent(new URL(url).pathname.slice(1));
+  return `the database ${name === '' ? '' : `${name} `}at ${host.includes(':') ? `[${host}]` : host || 'localhost'}:${port}`;
+}
+
+/** Lists what the service has, or says on a terminal that there is nothing, and where the command looked. */
+export function showAll(what: string, list: (opened: Opened) => Promise<object[]>): Promise<void> {
+  return withStore(async (opened) => show(await list(opened), `There are no ${what} in ${databaseOf(opened.config)}.`));
 }
 
 /** Runs `work` with the migrated database, if there is such an account, and shows what it returns. */
@@ -51,7 +68,11 @@ function requireService({ databaseUrl, dataDir }: Config): void {
   );
 }
 
+/** An id that the database does not have. `withStore` adds which database. */
+class Unknown extends Error {}
+
+/** For `work` of `withStore`. */
 export function known<T>(value: T | null, what: string, id: string): T {
-  if (value === null) throw new Error(`There is no ${what} ${id}.`);
+  if (value === null) throw new Unknown(`There is no ${what} ${id}`);
   return value;
 }

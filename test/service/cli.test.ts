@@ -320,11 +320,11 @@ describe('an error is one line and exit status 1', () => {
     'an account without a name': { args: ['accounts', 'create', ' '], says: /Expected a name of 1 to 200 characters\./ },
     'keys of an account that is not there': {
       args: ['keys', 'list', 'acct_00000000000000000000000000'],
-      says: /^reelmend: There is no account acct_0+\.\n$/,
+      says: /^reelmend: There is no account acct_0+ in the database of the data folder \/\S+\.\n$/,
     },
     'a password of nobody': {
       args: ['users', 'reset-password', 'nobody@example.com'],
-      says: /^reelmend: There is no user nobody@example\.com\.\n$/,
+      says: /^reelmend: There is no user nobody@example\.com in the database of the data folder \/\S+\.\n$/,
     },
     'a data folder that is a file': {
       args: ['accounts', 'list'],
@@ -333,7 +333,7 @@ describe('an error is one line and exit status 1', () => {
     },
     'an account that is not there': {
       args: ['accounts', 'grant', 'acct_00000000000000000000000000', '5'],
-      says: /^reelmend: There is no account acct_0+\.\n$/,
+      says: /^reelmend: There is no account acct_0+ in the database of the data folder \/\S+\.\n$/,
     },
     'a wrong variable': { args: ['serve'], env: { PORT: 'eighty' }, says: /^reelmend: PORT: must be a whole number\n$/ },
     'a database that is not there': {

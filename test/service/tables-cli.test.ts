@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultDataDir } from '../../src/app/folders.ts';
+import type { Config } from '../../src/app/config.ts';
 import { show } from '../../src/cli/table.ts';
 import { atTerminal } from '../../src/cli/terminal.ts';
+import { databaseOf } from '../../src/cli/with-store.ts';
 import { runCommand, spawnCommand } from '../helpers/command.ts';
 import { createSite, type Site } from '../helpers/service.ts';
 
@@ -94,6 +96,35 @@ describe('a command of operators', () => {
     }
     const { status, stderr } = await run('grant', id, '1', '--idempotency-key', ' spaced');
     expect([status, stderr]).toEqual([1, expect.stringContaining('Expected 1 to 255 printable ASCII characters')]);
+  });
+});
+
+describe('a command that looks in the wrong database', () => {
+  it('names the folder of the embedded one', async () => {
+    const env = { PATH: process.env['PATH']!, HOME: dir, REELMEND_DATA_DIR: join(dir, 'elsewhere') };
+    const place = `the database of the data folder ${join(dir, 'elsewhere')}`;
+    const unknown = {
+      'job job_01jdq4s9xkf5v8t2m6w0c3rhbz': ['job', 'job_01jdq4s9xkf5v8t2m6w0c3rhbz'],
+      'key key_01jdq4s9xkf5v8t2m6w0c3rhbz': ['keys', 'revoke', 'key_01jdq4s9xkf5v8t2m6w0c3rhbz'],
+      'account acct_01jdq4s9xkf5v8t2m6w0c3rhbz': ['accounts', 'approve', 'acct_01jdq4s9xkf5v8t2m6w0c3rhbz'],
+      'user ann@example.com': ['users', 'remove', 'ann@example.com'],
+    };
+    for (const [what, args] of Object.entries(unknown)) {
+      expect(await runCommand(args, { env })).toEqual({ status: 1, stdout: '', stderr: `reelmend: There is no ${what} in ${place}.\n` });
+    }
+    for (const what of ['accounts', 'users', 'operators']) {
+      expect(await runCommand([what, 'list'], { env, isTerminal: true })).toMatchObject({ status: 0, stdout: `There are no ${what} in ${place}.\n` });
+      expect(await runCommand([what, 'list'], { env })).toMatchObject({ status: 0, stdout: '[]\n' });
+    }
+  });
+
+  it.each([
+    ['postgres://ann:geheim@db.example.com/reel%20mend', 'the database reel mend at db.example.com:5432'],
+    ['postgres://ann:geheim@[::1]:6432/reelmend?sslmode=disable', 'the database reelmend at [::1]:6432'],
+    ['postgres:///reelmend?host=/run/postgresql&user=ann&password=geheim', 'the database reelmend at /run/postgresql:5432'],
+    ['postgres://ann:geheim@10.0.0.1', 'the database at 10.0.0.1:5432'],
+  ])('names the server without the password: %s', (databaseUrl, place) => {
+    expect(databaseOf({ databaseUrl, dataDir: '/data' } as Config)).toBe(place);
   });
 });
 
