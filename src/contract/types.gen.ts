@@ -2047,6 +2047,10 @@ export type ConsoleJobDetail = {
      */
     video_url: string | null;
     /**
+     * Until then, other jobs can be created from the upload. Null if it was deleted or has expired, and for a job from a URL.
+     */
+    upload_expires_at: Timestamp | null;
+    /**
      * URL that receives the event when the job ends.
      */
     webhook_url: string | null;

@@ -1249,6 +1249,7 @@ export const zConsoleJobDetail = z.object({
     mode: zMode,
     source_name: z.string(),
     video_url: z.string().nullable(),
+    upload_expires_at: zTimestamp.nullable(),
     webhook_url: z.string().nullable(),
     model: z.string().nullable(),
     requested: zEnhancementsInput,

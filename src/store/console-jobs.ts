@@ -7,7 +7,7 @@ import type { Db } from './database.ts';
 import type { JobFeed } from './job-feed.ts';
 import { type JobRow, toJobRecord } from './job-rows.ts';
 import { hasStatus, isOpen } from './job-states.ts';
-import { eventHeads, type EventKind, jobEvents, jobNames, jobs, ledgerEntries, ledgerTransfers, objects } from './schema.ts';
+import { eventHeads, type EventKind, jobEvents, jobNames, jobs, ledgerEntries, ledgerTransfers, objects, uploads } from './schema.ts';
 import { type AccountQueries, AccountWatch } from './watch-account.ts';
 
 export interface ConsoleJobQuery {
@@ -36,6 +36,8 @@ export interface ConsoleJobDetail {
   /** null before it is stored and after it was destroyed */
   original: JobFile | null;
   output: JobFile | null;
+  /** until when jobs can be created from the job's upload; null if it is gone, and for a URL */
+  uploadExpiresAt: Date | null;
   /** oldest first */
   timeline: { at: Date; kind: string; data: Record<string, unknown> }[];
   /** oldest first */
@@ -72,8 +74,8 @@ export function consoleJobQueries(db: Db, feed: JobFeed) {
     async detail(accountId: string, jobId: string): Promise<ConsoleJobDetail | null> {
       const [row] = await db.select().from(jobs).where(and(ofAccount(accountId), eq(jobs.id, jobId)));
       if (!row) return null;
-      const [files, timeline, charges] = await Promise.all([filesOf(db, row), timelineOf(db, row), chargesOf(db, row)]);
-      return { job: toJobRecord(row), ...files, timeline, charges };
+      const [files, uploadExpiresAt, timeline, charges] = await Promise.all([filesOf(db, row), uploadEndOf(db, row), timelineOf(db, row), chargesOf(db, row)]);
+      return { job: toJobRecord(row), ...files, uploadExpiresAt, timeline, charges };
     },
 
     /** The stored files of a job; null like `get`. */
@@ -208,6 +210,15 @@ async function filesOf(db: Db, row: JobRow): Promise<{ original: JobFile | null;
 /** The result of a test job is the service's own file, not an object of the job. */
 function sharedSample(row: JobRow, key: string | null): JobFile | null {
   return key?.startsWith(samplePrefix) ? { key, size: row.output?.size_bytes ?? null } : null;
+}
+
+async function uploadEndOf(db: Db, { uploadId }: JobRow): Promise<Date | null> {
+  if (uploadId === null) return null;
+  const [upload] = await db
+    .select({ expiresAt: uploads.expiresAt })
+    .from(uploads)
+    .where(and(eq(uploads.id, uploadId), eq(uploads.status, 'ready'), isNull(uploads.deletedAt), gt(uploads.expiresAt, sql`now()`)));
+  return upload?.expiresAt ?? null;
 }
 
 function timelineOf(db: Db, row: JobRow) {

@@ -48,6 +48,20 @@ describe('jobs and quotes from uploads', () => {
     const detail = await ours.browser.call<ConsoleJobDetail>(`/console/api/jobs/${id}`);
     expect(detail).toMatchObject({ source_name: 'Strand.mov', video_url: null, job: { upload_id: ready.id, file_name: 'Strand.mov' } });
   });
+
+  it.each([
+    ['has expired', (id: string) => world.sql`UPDATE uploads SET expires_at = now() WHERE id = ${id}`],
+    ['was deleted', (id: string) => world.store.uploads.delete(ours.accountId, 'live', id)],
+  ])('say until when the upload is kept, and nothing once it %s', async (_, end) => {
+    const ready = await upload(ours.accountId);
+    await world.store.uploads.complete(ours.accountId, 'live', ready.id, { sha256: '0'.repeat(64), partSha256: null });
+    await world.store.uploads.verified(ready.id, { sha256: '0'.repeat(64), version: null });
+    const { id } = (await (await post(paths[0]!, ready.id)).json()) as { id: string };
+    const detail = () => ours.browser.call<ConsoleJobDetail>(`/console/api/jobs/${id}`);
+    expect(Date.parse((await detail()).upload_expires_at!) - Date.now()).toBeGreaterThan(23.9 * 3600_000);
+    await end(ready.id);
+    expect((await detail()).upload_expires_at).toBeNull();
+  });
 });
 
 describe('uploads', () => {

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openSignedUp } from './steps.ts';
-import { axeViolations, createTestJob, type World } from './world.ts';
+import { axeViolations, createTestJob, violationsInBothThemes, type World } from './world.ts';
 
 let world: World;
 let page: Page;
@@ -43,4 +43,33 @@ it.each(['holiday.mp4', 'processing_failed.mp4'])('a job of %s that has ended is
   expect(made).toMatchObject({ video_url: first.video_url, webhook_url: first.webhook_url, mode: 'test', job: { requested: settings, metadata: { order: 'A-1' }, tier: 'secure' } });
   const listed = await page.evaluate(async () => ((await (await fetch('/console/api/jobs')).json()) as { data: { source_name: string }[] }).data.map(({ source_name: name }) => name));
   expect(listed.filter((name) => name === file)).toHaveLength(2);
+});
+
+it('a job from an upload is made again only while the upload is kept, also on a page that stays open', async () => {
+  const id = await createTestJob(page, world, 'holiday.mp4');
+  const now = Date.parse('2026-11-21T08:00:00Z');
+  let end: string | null = new Date(now + 3_600_000).toISOString();
+  // The URL's job, as it would be from an upload.
+  await page.route(`**/console/api/jobs/${id}`, async (route) => {
+    const detail = (await (await route.fetch({ maxRetries: 3 })).json()) as Detail;
+    await route.fulfill({ json: { ...detail, video_url: null, upload_expires_at: end, job: { ...detail.job, upload_id: 'upl_01jdq4s9xkf5v8t2m6w0c3rhbz' } } });
+  });
+  await page.clock.install({ time: now });
+  await page.goto(`${world.url}/jobs/${id}`);
+  const again = page.getByRole('button', { name: 'Enhance again' });
+  const reason = page.getByText('The upload is no longer kept.');
+  await again.click();
+  await page.getByText(/^The upload is kept until .*\d/).waitFor();
+  await page.keyboard.press('Escape');
+  expect(await reason.count()).toBe(0);
+  await page.clock.fastForward(3_601_000);
+  await reason.waitFor();
+  expect(await again.isDisabled()).toBe(true);
+  expect(await violationsInBothThemes(page)).toEqual([]);
+  end = null;
+  await page.reload();
+  await reason.waitFor();
+  expect(await again.isDisabled()).toBe(true);
+  await page.getByRole('link', { name: 'Upload the file again' }).click();
+  await page.waitForURL('**/console/enhance');
 });

@@ -1,11 +1,13 @@
 /** Creates another job of the same video with the same settings, for a job that has ended. */
 import { RotateCcw } from 'lucide-react';
-import { useState } from 'react';
+import { useId, useState } from 'react';
+import { Link } from 'wouter';
 import type { ConsoleJobDetail } from '../../contract/types.gen.ts';
 import { formatCredits } from '../app/format.ts';
 import { useNavigateWhileShown } from '../app/navigation.ts';
 import { Button } from '../ui/button.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
+import { DateTime, useNow } from '../ui/time.tsx';
 import type { Body } from './quote.tsx';
 import { useSubmitJob } from './submit-job.ts';
 
@@ -13,9 +15,12 @@ export function EnhanceAgain({ detail }: { detail: ConsoleJobDetail }) {
   const [asking, setAsking] = useState(false);
   const submitJob = useSubmitJob();
   const navigate = useNavigateWhileShown();
+  const now = useNow();
   const body = bodyOf(detail);
   if (body === null) return null;
-  const { job } = detail;
+  const { job, upload_expires_at: end } = detail;
+  // Checked before each render: a page may stay open for longer than an upload.
+  if (job.upload_id !== null && (end === null || Date.parse(end) <= now)) return <UploadIsGone />;
   const create = async () => {
     const id = await submitJob(body, job.sandbox ? undefined : job.credits_charged, `again ${job.id}`);
     setAsking(false);
@@ -30,9 +35,25 @@ export function EnhanceAgain({ detail }: { detail: ConsoleJobDetail }) {
       {asking && (
         <ConfirmDialog title="Enhance this video again?" action={job.sandbox ? 'Run in test mode' : 'Enhance'} onClose={() => setAsking(false)} onConfirm={create}>
           <p>This creates another job of the same video with the same settings. {job.sandbox ? 'Test jobs are free.' : `It costs at most ${formatCredits(job.credits_charged)}, the price of this one.`}</p>
-          {job.upload_id !== null && <p>The upload must still be there: it is kept for 24 hours.</p>}
+          {end !== null && <p>The upload is kept until <DateTime at={end} />.</p>}
         </ConfirmDialog>
       )}
+    </>
+  );
+}
+
+/** The service keeps an upload for 24 hours. */
+function UploadIsGone() {
+  const reason = useId();
+  return (
+    <>
+      <Button disabled aria-describedby={reason}>
+        <RotateCcw size={15} aria-hidden="true" />
+        Enhance again
+      </Button>
+      <p id={reason} className="small muted">
+        The upload is no longer kept. <Link href="/enhance">Upload the file again</Link>
+      </p>
     </>
   );
 }

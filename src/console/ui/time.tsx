@@ -22,11 +22,16 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
+/** The time, for what changes with it: milliseconds, at most 20 s old. */
+export function useNow(): number {
+  return Math.max(useSyncExternalStore(subscribe, () => now), Date.now() - 20_000);
+}
+
 export function Ago({ at }: { at: string }) {
-  const tick = useSyncExternalStore(subscribe, () => now);
+  const current = useNow();
   return (
     <time dateTime={at} title={formatDateTimeFull(at)} className="nowrap">
-      {formatAgo(at, Math.max(tick, Date.now() - 20_000))}
+      {formatAgo(at, current)}
     </time>
   );
 }

@@ -123,12 +123,13 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
   };
 }
 
-function serializeDetail(deps: WithConsole, { job, timeline, charges }: DetailRecord, segments: JobSegment[]): ConsoleJobDetail {
+function serializeDetail(deps: WithConsole, { job, uploadExpiresAt, timeline, charges }: DetailRecord, segments: JobSegment[]): ConsoleJobDetail {
   return {
     job: serializeJob(deps, job),
     mode: job.mode,
     source_name: sourceName(job),
     video_url: job.videoUrl,
+    upload_expires_at: uploadExpiresAt?.toISOString() ?? null,
     webhook_url: job.webhookUrl,
     model: job.model,
     requested: job.enhancements,
