@@ -111,7 +111,7 @@ function localCommands(reelmend: Command): void {
     .command('devices')
     .description('list the CPUs and GPUs, whether the engine can use them, and the speed of the networks on this CPU (measured at the first call)')
     .option('--threads <count>', 'number of threads for the measurement; default: REELMEND_THREADS')
-    .option('--measure-again', 'measure the speed again, for example because the machine was busy; a running service uses it from its next start')
+    .option('--measure-again', 'measure the speed again, for example because the machine was busy, for the workers with this data folder and number of threads; a running one uses it from its next start')
     .option('--json', 'print JSON; the default if the output is not a terminal')
     .action(async ({ json = false, measureAgain = false, ...options }: { json?: boolean; measureAgain?: boolean; threads?: string }) => {
       const config = configWith(options);

@@ -117,6 +117,23 @@ describe('the speed of the networks', () => {
     expect(warnings).not.toEqual([]);
   });
 
+  it('of a new measurement is used by a running process from its next start, with the same number of threads', async () => {
+    const rows = new Map<string, unknown>();
+    const shared = { find: async (key: string) => rows.get(key), keep: async (key: string, speeds: object) => void (rows.has(key) || rows.set(key, speeds)) };
+    const running = machine({ options: { shared } });
+    const first = await running.measure();
+    const again = await machine().measure({ again: true });
+    expect(again).not.toEqual(first);
+    expect(await running.measure()).toEqual(first);
+    trials = [];
+    expect(await machine({ options: { shared } }).measure()).toEqual(again);
+    // A machine of the same kind with a folder of its own.
+    expect(await machine({ options: { shared, file: join(file, '..', 'other', 'speeds.json') } }).measure()).toEqual(first);
+    expect(trials).toEqual([]);
+    await machine({ options: { shared, threads: 3 } }).measure();
+    expect(trials).toContain('model none');
+  });
+
   it('stays in the process where it cannot be kept, which is logged once', async () => {
     mkdirSync(join(file, '..', '..'), { recursive: true });
     writeFileSync(join(file, '..'), 'no folder');
