@@ -684,6 +684,7 @@ CREATE TABLE workers (
 -- FUNCTION percent_decoded(segment text) RETURNS text
 -- FUNCTION post_transfer(kind text, account text, job text, amount bigint, note text) RETURNS bigint
 -- FUNCTION refuse_change() RETURNS trigger
+-- FUNCTION search_text(value text) RETURNS text
 -- FUNCTION signing_keys_kept() RETURNS trigger
 -- FUNCTION take_rate_limit(key text, account text, quota_class text, window_s double precision, call_s double precision, account_call_s double precision, wanted integer, OUT allowed integer, OUT full_in_s double precision, OUT account_full_in_s double precision) RETURNS record
 -- FUNCTION worker_demand(step_tasks text[], host_prefix text DEFAULT ''::text, per_account integer DEFAULT 0) RETURNS bigint

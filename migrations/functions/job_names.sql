@@ -1,4 +1,4 @@
--- Keeps the names of the jobs' videos in lower case, for the search in the console (src/store/console-jobs.ts). A deleted job has none.
+-- Keeps the names of the jobs' videos in the form of search_text, for the search in the console (src/store/console-jobs.ts). A deleted job has none.
 -- The text that a segment of a URL stands for; the segment itself where its escapes are none, or not UTF-8.
 CREATE OR REPLACE FUNCTION percent_decoded(segment text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $$
 BEGIN
@@ -20,8 +20,15 @@ EXCEPTION WHEN undefined_object THEN
   RETURN lower(value);
 END $$;
 
+-- One form for each text of the search: lower case, and each letter with its accents as one character (NFC). macOS writes them apart in names of
+-- files. Unicode's forms are those of UTF8 alone; an older database may have another encoding.
+CREATE OR REPLACE FUNCTION search_text(value text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+BEGIN
+  RETURN lower_case(CASE getdatabaseencoding() WHEN 'UTF8' THEN normalize(value, NFC) ELSE value END);
+END $$;
+
 CREATE OR REPLACE FUNCTION job_name(file_name text, video_url text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-  SELECT lower_case(left(coalesce(file_name, percent_decoded(nullif(regexp_replace(path, '^.*/', ''), '')), split_part(path, '/', 3), ''), 200))
+  SELECT search_text(left(coalesce(file_name, percent_decoded(nullif(regexp_replace(path, '^.*/', ''), '')), split_part(path, '/', 3), ''), 200))
     FROM (SELECT split_part(split_part(video_url, '#', 1), '?', 1) AS path) url
 $$;
 

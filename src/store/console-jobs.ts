@@ -188,11 +188,11 @@ function idsWith(db: Db, which: SQL | undefined, { accountId, mode, startingAfte
 }
 
 /**
- * Upper and lower case are the same. The text is folded once: for a parameter, the function may run for each row. The planner expects many matches
+ * Upper and lower case are the same, and letters whose accents are characters of their own. The text is folded once: for a parameter, the function may run for each row. The planner expects many matches
  * of strpos, and so takes the index in the order of the list. Of LIKE it may expect few.
  */
 function contains(text: string): SQL {
-  const part = sql`(SELECT lower_case(${text}))`;
+  const part = sql`(SELECT search_text(${text}))`;
   return sql`(strpos(${jobNames.jobId}, ${part}) > 0 OR strpos(${jobNames.name}, ${part}) > 0)`;
 }
 

@@ -87,6 +87,12 @@ describe('the list', () => {
     expect(await find('%20f')).toEqual([]);
     for (const q of ['köln', 'KÖLN', 'Köln.MP4']) expect(await find(q), q).toEqual([upper]);
     expect(await find('最後')).toEqual([japanese]);
+    // As macOS writes it: each accent is a character of its own.
+    const apart = await add(encodeURIComponent('Café am Meer.mov'.normalize('NFD')));
+    for (const form of ['NFC', 'NFD'] as const) {
+      expect(await find('CAFÉ am'.normalize(form)), form).toEqual([apart]);
+      expect(await find('köln.mp4'.normalize(form)), form).toEqual([upper]);
+    }
     // As they are shown: what is not UTF-8 has its escapes.
     expect(await find('k%f6ln%20old')).toEqual([latin1]);
     expect(await find('50%%20')).toEqual([stray]);

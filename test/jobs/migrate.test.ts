@@ -58,6 +58,28 @@ describe('migrations', () => {
     await other.drop();
   });
 
+  it('write the names of earlier jobs in the form of the search', async () => {
+    const other = await createTestDatabase({ migrated: false });
+    const earlier = await mkdtemp(join(directory, 'names-'));
+    // Without functions/job_names.sql, the functions are those of 0043.
+    await cp(ownMigrations, earlier, { recursive: true, filter: (path) => !/00(4[7-9]|[5-9]\d)_|functions\/job_names|revision\.json/.test(path) });
+    await migrate({ url: other.url, directory: earlier });
+    const sql = postgres(other.url, { max: 1 });
+    const account = newId('acct');
+    await sql`INSERT INTO accounts (id, name) VALUES (${account}, 'A')`;
+    const add = (name: string) => sql`INSERT INTO jobs (id, account_id, mode, tier, resolution, video_url, duration_seconds, credits_charged, step, expires_at)
+      VALUES (${newId('job')}, ${account}, 'live', 'standard', '1080p', ${`https://example.com/${encodeURIComponent(name)}`}, 1, 3, 'ingest', now())`;
+    const names = ['Café.mov', 'köln.mp4', '日本.mp4', 'plain.mp4'];
+    for (const name of names) await add(name.normalize('NFD'));
+    const stored = async () => (await sql<{ name: string }[]>`SELECT name FROM job_names ORDER BY job_id`).map(({ name }) => name);
+    const expected = names.map((name) => name.toLowerCase());
+    expect(await stored()).toEqual(expected.map((name) => name.normalize('NFD')));
+    await migrate({ url: other.url });
+    expect(await stored()).toEqual(expected);
+    await sql.end();
+    await other.drop();
+  });
+
   it('find those of jobs that end, and none of jobs that are deleted, while the jobs that were created before are read', async () => {
     const other = await createTestDatabase({ migrated: false });
     const earlier = await mkdtemp(join(directory, 'triggers-'));
