@@ -15,6 +15,7 @@ import { Figures, Page, Panel } from '../ui/panel.tsx';
 import { Segmented } from '../ui/segmented.tsx';
 import { num, Table } from '../ui/table.tsx';
 import { DateTime } from '../ui/time.tsx';
+import { LowCreditsNotice } from './low-credits.tsx';
 import { UsagePlot } from './usage-plot.tsx';
 
 export function CreditsPage() {
@@ -22,6 +23,7 @@ export function CreditsPage() {
   const price = (value: number) => `$${value.toFixed(2)}`;
   return (
     <Page title="Credits" intro="One credit is one US cent. Live jobs are charged per second of video when they are accepted, and refunded if they fail.">
+      <LowCreditsNotice />
       <Figures
         figures={[
           { name: 'Live balance', value: formatCount(account.credits), unit: `credits · ${creditsInDollars(account.credits)}` },

@@ -16,6 +16,7 @@ import { Page, Panel } from '../ui/panel.tsx';
 import { CreatedJobs } from './created-jobs.tsx';
 import { FilePicker } from './file-picker.tsx';
 import { ApprovalNotice } from './home.tsx';
+import { LowCreditsNotice } from './low-credits.tsx';
 import { PreviewPart } from './preview.tsx';
 import type { Previewed } from './preview-result.tsx';
 import { QuotePanel, type QuoteState, useQuote, type Video } from './quote.tsx';
@@ -73,6 +74,7 @@ export function EnhancePage() {
   return (
     <Page title="Enhance a video" intro="You see the price before you submit, and never pay more. A failed job is refunded automatically.">
       <ApprovalNotice />
+      {draft.mode === 'live' && <LowCreditsNotice />}
       <Form className="split" onSubmit={submit}>
         <div className="stack-l">
           <SourcePanel {...{ draft, patch, approved, submitted }} problem={problem('video_url')} />

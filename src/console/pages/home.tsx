@@ -17,6 +17,7 @@ import { Empty, ErrorNotice, Load, Notice } from '../ui/feedback.tsx';
 import { JobState, ModeBadge } from '../ui/job-status.tsx';
 import { Figures, Page, Panel } from '../ui/panel.tsx';
 import { Ago } from '../ui/time.tsx';
+import { LowCreditsNotice } from './low-credits.tsx';
 import { sampleOffer } from './sample.ts';
 
 export function HomePage() {
@@ -27,6 +28,7 @@ export function HomePage() {
   return (
     <Page title="Home" actions={<LinkButton href="/enhance" tone="primary">Enhance a video</LinkButton>}>
       <ApprovalNotice />
+      <LowCreditsNotice />
       {newcomer && <FirstSteps hasJobs={(latest.data?.data.length ?? 0) > 0} hasKeys={(keys.data?.length ?? 0) > 0} />}
       <Figures
         figures={[
