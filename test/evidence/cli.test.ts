@@ -181,7 +181,8 @@ describe('webhook secrets', () => {
     });
     expect(await site.reelmend('webhooks', 'deliveries', id)).toEqual([]);
     const { status, stderr } = await attempt(site.env, ['webhooks', 'resend', 'evt_00000000000000000000000000']);
-    expect([status, stderr]).toEqual([1, 'reelmend: There is no delivery evt_00000000000000000000000000.\n']);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^reelmend: There is no delivery evt_0{26} in the database \w+ at [\w.]+:\d+\.\n$/);
     // With another pepper the secret cannot be decrypted, and the error says so.
     const other = await attempt(
       { ...site.env, REELMEND_KEY_PEPPER: 'quite another pepper', REELMEND_LINK_SECRET: 'x'.repeat(16) },
