@@ -173,7 +173,7 @@ TEST_F(FacesInVideos, SegmentsEqualTheWhole) {
   options.face_restoration = {Strength::Mode::kFixed, 1};
   options.encoder.crf = 1;  // nearly lossless, so that earlier frames do not affect the comparison
   Enhance(in, folder_.File("whole.mp4"), options);
-  options.segment = Segment{1.2, 2, 24};
+  options.segment = Segment{1.2, 2, 27};
   EXPECT_GT(Enhance(in, folder_.File("part.mp4"), options).faces, 0);
   const auto whole = DecodeLuma(folder_.File("whole.mp4"));
   const auto part = DecodeLuma(folder_.File("part.mp4"));
@@ -192,6 +192,7 @@ TEST_F(FacesInVideos, PlannedSegmentsHaveTheFramesOfTheWhole_Long) {
   options.models = {Shipped()};
   options.face_restoration = {};
   options.denoise = {};
+  options.adaptive_contrast = {Strength::Mode::kFixed, 0.5};
   const auto whole = reelmend::testing::EncodedFrames(in, folder_.File("whole.mp4"), options);
   const SegmentPlan plan = PlanSegments(in, options, {.shortest_s = 1.3, .wanted_s = 1.6, .longest_s = 4});
   ASSERT_GE(plan.segments.size(), 3U) << plan.why_whole;

@@ -69,7 +69,7 @@ function enhanceCommand(command: Command): void {
   command.description('enhance videos; needs no database');
   withEncoder(withMachine(withEnhancements(command)))
     .usage('[options] <videos...> [output]')
-    .argument('<videos...>', 'files, folders, "patterns", URLs, or - for standard input; then the output: an MP4 file, a folder, or - for standard output. Without an output, holiday.mov becomes holiday-1080p.mp4 beside it')
+    .argument('<videos...>', 'files, folders, patterns in quotes, URLs, or - for standard input; then the output: an MP4 file, a folder, or - for standard output. Without an output, holiday.mov becomes holiday-1080p.mp4 beside it')
     .option('--list <file>', 'read more videos from this file, one per line; - reads standard input')
     .option('--jobs <count>', 'number of videos to enhance at the same time', positiveWhole, 1)
     .option('--force', 'replace existing results; by default, an existing file is an error, and a folder skips videos with a result')

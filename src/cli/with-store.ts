@@ -28,9 +28,13 @@ export async function withStore<T>(work: (opened: Opened) => Promise<T>): Promis
 /** Where the command looked, without secrets: it may be the wrong service, such as that of another folder. */
 export function databaseOf({ databaseUrl, dataDir }: Config): string {
   if (databaseUrl === undefined) return `the database of the data folder ${dataDir}`;
-  const { url, host, port } = parseConnectionUrl(databaseUrl);
-  const name = decodeURIComponent(new URL(url).pathname.slice(1));
-  return `the database ${name === '' ? '' : `${name} `}at ${host.includes(':') ? `[${host}]` : host || 'localhost'}:${port}`;
+  const { url, ...target } = parseConnectionUrl(databaseUrl);
+  const { pathname, port } = new URL(url);
+  const { PGHOST, PGPORT } = terminal().env;
+  // These variables complete a URL without a host, as the driver reads them.
+  const place = target.host === '' ? { host: PGHOST || 'localhost', port: port || PGPORT || 5432 } : target;
+  const name = decodeURIComponent(pathname.slice(1));
+  return `the database ${name === '' ? '' : `${name} `}at ${place.host.includes(':') ? `[${place.host}]` : place.host}:${place.port}`;
 }
 
 /** Lists what the service has, or says on a terminal that there is nothing, and where the command looked. */

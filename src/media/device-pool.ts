@@ -94,12 +94,8 @@ export class DevicePool {
 
   /** The error that a job ends with after a fault of the one GPU that the option names. Polls that GPU. */
   async #afterFault(fault: ReelmendError): Promise<ReelmendError> {
-    const polled = this.#slots === undefined ? this.#currentSlots() : this.#poll();
-    const isLost = await polled.then(
-      () => this.lost.length > 0,
-      () => true,
-    );
-    return isLost ? gpuIsLost(fault) : fault;
+    await (this.#slots === undefined ? this.#currentSlots() : this.#poll());
+    return this.lost.length > 0 ? gpuIsLost(fault) : fault;
   }
 
   /** Polls the GPUs after a failure. A lost GPU gets no jobs until it responds again. */
@@ -145,8 +141,10 @@ export class DevicePool {
 
   async #createSlots(): Promise<Slot[]> {
     const { device } = this.#options;
-    const devices = await this.#options.poll().catch((cause: unknown) => {
-      throw noUsableGpu(cause);
+    // Only `cuda:all` cannot be answered without a list of the devices. GPUs that are named count as lost, and are polled again.
+    const devices = await this.#options.poll().catch((cause: unknown): DeviceInfo[] => {
+      if (device === 'cuda:all') throw noUsableGpu(cause);
+      return [];
     });
     const gpus = devices.filter(({ id }) => /^cuda:\d+$/.test(id));
     const ids = device === 'cuda:all' ? gpus.map(({ id }) => id) : [...new Set(device.split(','))];

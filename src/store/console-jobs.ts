@@ -188,8 +188,8 @@ function idsWith(db: Db, which: SQL | undefined, { accountId, mode, startingAfte
 }
 
 /**
- * Upper and lower case are the same, and letters whose accents are characters of their own. The text is folded once: for a parameter, the function may run for each row. The planner expects many matches
- * of strpos, and so takes the index in the order of the list. Of LIKE it may expect few.
+ * Ignores case, and whether an accent is a character of its own (search_text). The text is folded once: for a parameter, the
+ * function may run for each row. The planner expects many matches of strpos, and so takes the index in the order of the list. Of LIKE it may expect few.
  */
 function contains(text: string): SQL {
   const part = sql`(SELECT search_text(${text}))`;

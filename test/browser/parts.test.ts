@@ -132,6 +132,8 @@ describe('changes of jobs worked into a loaded list', () => {
     const named = changes(job('job_97', { source_name: 'Holiday.mov' }), job('job_98'));
     expect(ids(mergeIntoPages(pages, named, { q: 'holi' }))[0]).toContain('job_97');
     expect(ids(mergeIntoPages(pages, named, { q: 'holi' }))[0]).not.toContain('job_98');
+    const apart = changes(job('job_97', { source_name: 'Café.mov'.normalize('NFD') }));
+    expect(ids(mergeIntoPages(pages, apart, { q: 'CAFÉ'.normalize('NFC') }))[0]).toContain('job_97');
   });
 });
 

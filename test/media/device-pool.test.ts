@@ -208,6 +208,8 @@ describe('a single GPU', () => {
     const poll = () => Promise.reject(timedOut(30_000));
     const pool = new DevicePool({ device: 'cuda:0', hasGpu: true, poll, warn: () => {} });
     await expect(pool.run(() => Promise.reject(fault()))).rejects.toMatchObject({ code: 'service_unavailable' });
+    expect(await pool.isUsable()).toBe(false);
+    expect(pool.lost).toEqual([{ id: 'cuda:0', reason: 'The driver does not list it.' }]);
   });
 });
 

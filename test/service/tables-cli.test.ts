@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultDataDir } from '../../src/app/folders.ts';
 import type { Config } from '../../src/app/config.ts';
 import { show } from '../../src/cli/table.ts';
-import { atTerminal } from '../../src/cli/terminal.ts';
+import { atTerminal, type Terminal } from '../../src/cli/terminal.ts';
 import { databaseOf } from '../../src/cli/with-store.ts';
 import { runCommand, spawnCommand } from '../helpers/command.ts';
 import { createSite, type Site } from '../helpers/service.ts';
@@ -125,6 +125,12 @@ describe('a command that looks in the wrong database', () => {
     ['postgres://ann:geheim@10.0.0.1', 'the database at 10.0.0.1:5432'],
   ])('names the server without the password: %s', (databaseUrl, place) => {
     expect(databaseOf({ databaseUrl, dataDir: '/data' } as Config)).toBe(place);
+  });
+
+  it('names the server of PGHOST and PGPORT for a URL without a host', async () => {
+    const terminal = { env: { PGHOST: 'db.example.com', PGPORT: '6432' } } as unknown as Terminal;
+    const place = () => Promise.resolve(databaseOf({ databaseUrl: 'postgres:///reelmend', dataDir: '/data' } as Config));
+    expect(await atTerminal(terminal, place)).toBe('the database reelmend at db.example.com:6432');
   });
 });
 

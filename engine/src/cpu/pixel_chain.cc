@@ -278,14 +278,16 @@ void PixelChain::Retrieve(AVFrame* out) {
   slots_.pop_front();
   RestoreEdges();
   Timed(device::Stage::kConvert, [&] { pixel::ConvertColor(resized_, importer_->color().output_spec, pool_); });
-  RestoreFaces(is_cut, number, out == nullptr);
+  // Before the faces, which are not restored in the warm-up: the curves of a segment equal those of the whole video.
   if (contrast_) {
     Timed(device::Stage::kContrast, [&] {
       if (is_cut) contrast_->Reset();
-      contrast_->Run(resized_, plan_.strengths.adaptive_contrast, pool_);
+      contrast_->Observe(resized_, pool_);
     });
   }
+  RestoreFaces(is_cut, number, out == nullptr);
   if (out == nullptr) return;
+  if (contrast_) Timed(device::Stage::kContrast, [&] { contrast_->Apply(resized_, plan_.strengths.adaptive_contrast, pool_); });
   out->pict_type = is_cut ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;  // for the encoder
   const pixel::Image* image = &resized_;
   if (sharpener_) {

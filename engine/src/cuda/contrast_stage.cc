@@ -1,6 +1,7 @@
 #include "cuda/contrast_stage.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 

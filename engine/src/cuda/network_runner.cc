@@ -40,8 +40,8 @@ LinearScale ChromaUnits(pixel::ColorSpec color) {
   return {32768.0F, static_cast<float>(1 / pixel::SampleLevelsOf(color.range).chroma_span)};
 }
 
-/// Needs fewer contexts, then a batch of one; false if it has both already. Fewer contexts do not help a network that could not be loaded or
-/// built: that happens before any is made, and takes minutes.
+/// Takes one context less; if only one is left, a batch of one with all contexts. False if neither helps. Fewer contexts do not help a network
+/// that could not be loaded or built: that happens before any is made, and takes minutes.
 bool TakeLess(inference::Concurrency& concurrency, int contexts, bool is_loaded) {
   if (is_loaded && concurrency.contexts > 1) {
     --concurrency.contexts;

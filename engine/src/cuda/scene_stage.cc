@@ -1,6 +1,7 @@
 #include "cuda/scene_stage.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "cuda/enqueue.h"

@@ -77,7 +77,7 @@ void StagePlan::MakeTimeStages() {
   if (!denoises_temporally() && options_.contrast_strength <= 0) return;
   scenes_.emplace(device_, first_.width(), first_.height());
   if (!denoises_temporally()) return;
-  const TemporalOptions temporal{options_.temporal_strength, options_.temporal_sigma, options_.noise_sigma};
+  const pixel::TemporalOptions temporal{options_.temporal_strength, options_.temporal_sigma, options_.noise_sigma};
   temporal_.emplace(device_, first_, temporal, scenes_->state());
 }
 

@@ -9,7 +9,7 @@
 
 namespace reelmend::cuda {
 
-TemporalStage::TemporalStage(std::shared_ptr<Device> device, const Picture& shape, const TemporalOptions& options,
+TemporalStage::TemporalStage(std::shared_ptr<Device> device, const Picture& shape, const pixel::TemporalOptions& options,
                              const TemporalState* state)
     : arena_(std::move(device)), options_(options), state_(state) {
   const Plane& luma = shape.planes[0];
@@ -40,7 +40,7 @@ void TemporalStage::FindMotion(const Plane& luma, StreamHandle stream) {
   search.history = motion_;
   search.field = field_;
   std::copy(std::begin(pixel::kTemporalLags), std::end(pixel::kTemporalLags), std::begin(search.lags));
-  search.still_sad = pixel::StillSad(options_.noise_sigma);
+  search.still_sad = pixel::StillSad(options_.grain_sigma);
   Enqueue(device, search, {field_.columns, field_.rows, 1}, stream);
   FollowGlobalMotion(device, search, stream);
 }
@@ -53,7 +53,7 @@ void TemporalStage::Run(const Picture& in, const Picture& out, StreamHandle stre
   temporal.out = out;
   std::copy(std::begin(history_), std::end(history_), std::begin(temporal.history));
   temporal.field = field_;
-  const auto limits = pixel::MakeStepLimits(options_.sigma, options_.noise_sigma);
+  const auto limits = pixel::MakeStepLimits(options_.noise_sigma, options_.grain_sigma);
   for (int i = 0; i < pixel::kTemporalSteps; ++i) {
     temporal.steps[i] = {pixel::kTemporalLags[i], limits[i].falloff, limits[i].mean_difference, limits[i].grain_difference};
   }

@@ -5,20 +5,15 @@
 
 #include "cuda/device_arena.h"
 #include "cuda/kernels.h"
+#include "pixel/temporal_denoise.h"
 
 namespace reelmend::cuda {
-
-struct TemporalOptions {
-  float strength = 0;     ///< 0…1
-  float sigma = 0;        ///< change from picture to picture, in 8-bit levels
-  float noise_sigma = 0;  ///< in 8-bit levels
-};
 
 /// Blends pictures of one shape with older ones along their motion. Run allocates nothing.
 class TemporalStage {
  public:
   /// `state` is SceneStage's.
-  TemporalStage(std::shared_ptr<Device> device, const Picture& shape, const TemporalOptions& options, const TemporalState* state);
+  TemporalStage(std::shared_ptr<Device> device, const Picture& shape, const pixel::TemporalOptions& options, const TemporalState* state);
 
   /// Once per picture, in order.
   void Run(const Picture& in, const Picture& out, StreamHandle stream);
@@ -29,7 +24,7 @@ class TemporalStage {
   void FindMotion(const Plane& luma, StreamHandle stream);
 
   DeviceArena arena_;
-  TemporalOptions options_;
+  pixel::TemporalOptions options_;
   const TemporalState* state_;
   TemporalHistory history_[3];
   MotionHistory motion_;

@@ -191,14 +191,17 @@ struct AdaptiveContrast::Impl {
     next = (next + 1) % kWindow;
   }
 
-  /// Combines the levels' curve with those of the tiles, which are multiplied by their strength here. Returns the factor of
-  /// chroma.
-  float SpreadLevels(float strength) {
+  void ObserveLevels() {
     TileHistogram picture{};
     for (int tile = 0; tile < tiles(); ++tile) {
       for (int i = 0; i < layout.bins; ++i) picture[i] += history[newest][tile][i];
     }
     recent[newest] = MeasureLevels(picture.data(), layout, lift.bars);
+  }
+
+  /// Combines the levels' curve with those of the tiles, which are multiplied by their strength here. Returns the factor of
+  /// chroma.
+  float SpreadLevels(float strength) {
     const LevelCurve levels = LevelCurve::Of(lift, MeanLevels(recent.data(), newest, pictures));
     for (int i = 0; i <= layout.domain.segments; ++i) {
       const float change = levels.ChangeAt(i, layout.domain);
@@ -289,18 +292,28 @@ AdaptiveContrast::~AdaptiveContrast() = default;
 void AdaptiveContrast::Reset() { impl_->Reset(); }
 
 void AdaptiveContrast::Run(Image& image, float strength, ThreadPool& pool) {
+  if (strength <= 0) return;
+  Observe(image, pool);
+  Apply(image, strength, pool);
+}
+
+void AdaptiveContrast::Observe(const Image& image, ThreadPool& pool) {
   Impl& impl = *impl_;
   if (image.width() != impl.across.size || image.height() != impl.down.size) {
     throw Error(ErrorCode::kInternal, "A picture does not have the size that the contrast was planned for.");
   }
-  if (strength <= 0) return;
   if (image.color().range != impl.range) {
     impl.range = image.color().range;
     impl.layout = LayoutOf(impl.range);
     impl.Reset();
   }
+  impl.Observe(image.plane(0), pool);
+  if (impl.lift.amount > 0) impl.ObserveLevels();
+}
+
+void AdaptiveContrast::Apply(Image& image, float strength, ThreadPool& pool) {
+  Impl& impl = *impl_;
   const Plane luma = image.plane(0);
-  impl.Observe(luma, pool);
   float applied = std::min(strength, 1.0F);
   if (impl.lift.amount > 0) {
     impl.SpreadChroma(image, impl.SpreadLevels(applied), pool);

@@ -150,6 +150,11 @@ class AdaptiveContrast {
  public:
   AdaptiveContrast(int width, int height, const LevelLift& lift = {});
   ~AdaptiveContrast();
+  /// Counts luma of the next picture. It stays as it is.
+  void Observe(const Image& image, ThreadPool& pool);
+  /// Changes a picture by the curves of the pictures that were observed so far.
+  void Apply(Image& image, float strength, ThreadPool& pool);
+  /// Both; nothing at strength 0.
   void Run(Image& image, float strength, ThreadPool& pool);
   void Reset();
 

@@ -1,6 +1,7 @@
 // The plan of a job, made before its first frame is processed.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>

@@ -52,7 +52,10 @@ function mergeJobs(jobs: readonly ConsoleJob[], changes: Changes, filters: JobFi
   return [...fresh, ...kept].sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 
-const contains = (text: string, part: string): boolean => text.toLowerCase().includes(part.toLowerCase());
+/** One form for case and accents, as `search_text` of the database. */
+const folded = (text: string): string => text.toLowerCase().normalize('NFC');
+
+const contains = (text: string, part: string): boolean => folded(text).includes(folded(part));
 
 function fits(job: ConsoleJob, { mode, status, q }: JobFilters): boolean {
   return (

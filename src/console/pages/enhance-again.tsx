@@ -19,8 +19,8 @@ export function EnhanceAgain({ detail }: { detail: ConsoleJobDetail }) {
   const body = bodyOf(detail);
   if (body === null) return null;
   const { job, upload_expires_at: end } = detail;
-  // Checked before each render: a page may stay open for longer than an upload.
-  if (job.upload_id !== null && (end === null || Date.parse(end) <= now)) return <UploadIsGone />;
+  // Checked before each render: a page may stay open for longer than an upload. An open dialog shows the service's refusal.
+  if (!asking && job.upload_id !== null && (end === null || Date.parse(end) <= now)) return <UploadIsGone />;
   const create = async () => {
     const id = await submitJob(body, job.sandbox ? undefined : job.credits_charged, `again ${job.id}`);
     setAsking(false);

@@ -1,6 +1,8 @@
 #include "inference/openvino/picture_model.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -1,5 +1,7 @@
 #include "inference/openvino/tensor_model.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <utility>
 #include <vector>
