@@ -16,7 +16,6 @@ export const generatedPatterns = [
   'src/contract/*.gen.ts',
   'src/sdk/*.gen.ts',
   'src/sdk/{client,core}/**/*.ts',
-  'docs/commands.md',
 ] as const;
 
 /** One configuration per folder; `base` is the root to write under (the repository, or a temporary folder). */
