@@ -94,8 +94,8 @@ describe.each(versions)('beside version $commit', ({ older, knowsSegments }) => 
     const first = await create(oldApi, key);
     await eventually(async () => (await busy(knowsSegments)).some(isOf(oldWorker)));
     const newApi = await site.start('serve', segmented);
-    const names = (await readdir(fileURLToPath(new URL('../../migrations', import.meta.url)))).filter((name) => /^\d{4}_/.test(name));
-    expect((await migrations()).map(({ name }) => name)).toEqual(names.sort());
+    const files = (await readdir(fileURLToPath(new URL('../../migrations', import.meta.url)), { recursive: true })).filter((name) => /^(queue\/)?\d{4}_/.test(name));
+    expect((await migrations()).map(({ name }) => name)).toEqual(files.sort());
     await ended([first]);
     // It was in hand all the while.
     const [during] = await sql<{ is: boolean; attempt: number }[]>`SELECT (SELECT max(applied_at) FROM schema_migrations)
