@@ -1,7 +1,8 @@
 /** Jobs in the console: lists, one in full, links for players, deletion. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ConsoleJobDetail, ConsoleJobLinks, ConsoleJobList, JobDeletion } from '../../src/contract/types.gen.ts';
-import { type ConsoleWorld, makeConsole, type Person } from '../helpers/console.ts';
+import type { ConsoleWorld, Person } from '../helpers/console.ts';
+import { setUpConsole } from '../helpers/console-suite.ts';
 import { endJob, ingestJob, makeJob } from '../helpers/console-jobs.ts';
 import { publicUrl } from '../helpers/http.ts';
 import { auditEntries } from '../helpers/worker-world.ts';
@@ -9,15 +10,7 @@ import { auditEntries } from '../helpers/worker-world.ts';
 let world: ConsoleWorld;
 let ours: Person;
 let stranger: Person;
-
-beforeAll(async () => {
-  world = await makeConsole();
-  [ours, stranger] = await Promise.all([world.person({ credits: 100_000 }), world.person({ credits: 1000 })]);
-});
-beforeEach(async () => {
-  await world.sql`DELETE FROM rate_limits`;
-});
-afterAll(() => world.close());
+setUpConsole({ ours: 100_000, stranger: 1000 }, (...made) => ([world, ours, stranger] = made));
 
 describe('the list', () => {
   it('has both modes, newest first, in pages, filtered by mode, state and part of the id', async () => {

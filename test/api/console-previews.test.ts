@@ -1,7 +1,8 @@
 /** Previews in the console: those of the account in both modes, like those of its keys. */
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { ConsolePreview, ConsolePreviewList, Preview, PreviewDeletion } from '../../src/contract/types.gen.ts';
-import { type ConsoleWorld, makeConsole, type Person } from '../helpers/console.ts';
+import type { ConsoleWorld, Person } from '../helpers/console.ts';
+import { setUpConsole } from '../helpers/console-suite.ts';
 import { errorOf } from '../helpers/http.ts';
 
 const request = { video_url: 'https://media.example.com/holiday.mp4', settings: [{ resolution: '1080p' }] };
@@ -9,12 +10,7 @@ const request = { video_url: 'https://media.example.com/holiday.mp4', settings: 
 let world: ConsoleWorld;
 let ours: Person;
 let stranger: Person;
-beforeAll(async () => {
-  world = await makeConsole();
-  [ours, stranger] = await Promise.all([world.person({ credits: 100 }), world.person()]);
-});
-beforeEach(() => world.sql`DELETE FROM rate_limits`);
-afterAll(() => world.close());
+setUpConsole({ ours: 100 }, (...made) => ([world, ours, stranger] = made));
 
 const create = (json: object, headers: Record<string, string> = {}) => ours.browser.request('/console/api/previews', { method: 'POST', json, headers });
 

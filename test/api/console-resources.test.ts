@@ -1,6 +1,6 @@
 /** Keys, webhooks, credits and evidence of the console, over a real database. */
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type {
   AuditExport,
   AuditLog,
@@ -18,7 +18,8 @@ import type {
 } from '../../src/contract/types.gen.ts';
 import { hashApiKey } from '../../src/domain/api-key.ts';
 import { auditExport, verifyAuditLog } from '../../src/evidence/index.ts';
-import { type ConsoleWorld, makeConsole, type Person } from '../helpers/console.ts';
+import type { ConsoleWorld, Person } from '../helpers/console.ts';
+import { setUpConsole } from '../helpers/console-suite.ts';
 import { errorOf, pepper } from '../helpers/http.ts';
 import { endJob, liveJob } from '../helpers/console-jobs.ts';
 import { auditEntries } from '../helpers/worker-world.ts';
@@ -26,13 +27,7 @@ import { auditEntries } from '../helpers/worker-world.ts';
 let world: ConsoleWorld;
 let ours: Person;
 let stranger: Person;
-
-beforeAll(async () => {
-  world = await makeConsole();
-  [ours, stranger] = await Promise.all([world.person({ credits: 10_000 }), world.person({ credits: 10_000 })]);
-});
-beforeEach(() => world.sql`DELETE FROM rate_limits`);
-afterAll(() => world.close());
+setUpConsole({ ours: 10_000, stranger: 10_000 }, (...made) => ([world, ours, stranger] = made));
 
 const lastEvent = async (accountId: string) => (await auditEntries(world.store, { accountId, limit: 1 }))[0]!;
 

@@ -1,21 +1,14 @@
 /** Uploads in the console, and the jobs and quotes that are made of them. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ConsoleJobDetail, Upload, UploadDeletion } from '../../src/contract/types.gen.ts';
 import { type ConsoleWorld, makeConsole, type Person } from '../helpers/console.ts';
+import { setUpConsole } from '../helpers/console-suite.ts';
 import { errorOf } from '../helpers/http.ts';
 
 let world: ConsoleWorld;
 let ours: Person;
 let stranger: Person;
-
-beforeAll(async () => {
-  world = await makeConsole();
-  [ours, stranger] = await Promise.all([world.person({ credits: 100_000 }), world.person({ credits: 1000 })]);
-});
-beforeEach(async () => {
-  await world.sql`DELETE FROM rate_limits`;
-});
-afterAll(() => world.close());
+setUpConsole({ ours: 100_000, stranger: 1000 }, (...made) => ([world, ours, stranger] = made));
 
 describe('jobs and quotes from uploads', () => {
   const paths = ['/console/api/jobs', '/console/api/quotes'];
