@@ -89,6 +89,11 @@ std::size_t Moved(const LevelKernel& k, Extent) {
 std::size_t Moved(const FinishLumaKernel& k, Extent) {
   return Bytes(k.luma.in.planes[0]) * 3 / 2 + (k.luma.mixes_chroma ? Bytes(k.luma.in.planes[1]) * 2 : 0);
 }
+std::size_t Moved(const FaceReduceKernel& k, Extent extent) { return Bytes(k.in) + std::size_t{12} * extent.x * extent.y; }
+std::size_t Moved(const FaceSquareKernel& k, Extent extent) { return std::size_t{12} * k.side * k.side * extent.z; }
+std::size_t Moved(const FaceToTensorKernel& k, Extent) { return Moved(k.out, 3); }
+std::size_t Moved(const FaceChangeKernel& k, Extent) { return Moved(k.crop, 3) * 4; }
+std::size_t Moved(const FaceBlendKernel&, Extent extent) { return std::size_t{6} * extent.x * extent.y; }
 std::size_t Moved(const FinishChromaKernel& k, Extent) { return Bytes(k.in.planes[1]) * 3; }
 
 template <typename... Kernels>

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "cuda/enqueue.h"
+#include "cuda/face_calls.h"
 #include "cuda/frame_pool.h"
 #include "cuda/stage_plan.h"
 
@@ -70,6 +72,36 @@ inline StageOptions AllStages(int width, int height, int out_width, int out_heig
   return o;
 }
 
+/// The kernels of a face that is a third of the picture high. The stage itself needs a detector and finds no face in noise.
+class RecordedFace {
+ public:
+  RecordedFace(const std::shared_ptr<Device>& device, int width, int height, StreamHandle stream) : arena_(device) {
+    constexpr int kSide = 256;
+    const Picture picture = arena_.MakePicture(width, height, {}, {});
+    const float scale = kSide / (static_cast<float>(height) / 3);
+    const faces::Similarity to_crop{scale, 0, kSide / 2 - scale * static_cast<float>(width) / 2, kSide / 2 - scale * static_cast<float>(height) / 2};
+    const faces::Similarity to_picture = to_crop.Inverse();
+    FaceReduceKernel reduce = MakeReduce(arena_, picture, {std::max(1, width / 4), std::max(1, height / 4)});
+    reduce.in = picture;
+    reduce.out = Floats(reduce.width, reduce.height);
+    Enqueue(*device, reduce, {reduce.width, reduce.height, 1}, stream);
+    constexpr int kSquare = 48;
+    const FaceSquareKernel square{SamplerOf(picture, true), arena_.SendOne(faces::Similarity{scale * kSide / kSquare}), kSquare, Floats(kSquare, kSquare)};
+    Enqueue(*device, square, {kSquare, kSquare, 1}, stream);
+    const Tensor crop{static_cast<Half*>(arena_.MakeCleared(kSide * kSide * 3 * sizeof(Half))), 3, kSide, kSide};
+    Enqueue(*device, FaceToTensorKernel{SamplerOf(picture, false), to_picture, faces::SamplesPerSide(to_picture.scale()), crop}, {kSide, kSide, 1}, stream);
+    float* change = Floats(kSide, kSide);
+    Enqueue(*device, FaceChangeKernel{crop, crop, 32, change}, {kSide, kSide, 3}, stream);
+    const FaceBlendKernel blend = MakeBlend(picture, to_crop, kSide, change, 1);
+    Enqueue(*device, blend, ExtentOf(blend), stream);
+  }
+
+ private:
+  float* Floats(int width, int height) { return arena_.MakeValues<float>(std::size_t{3} * width * height); }
+
+  DeviceArena arena_;
+};
+
 /// One frame's memory and its kernel calls.
 class RecordedFrame {
  public:
@@ -91,6 +123,7 @@ class RecordedFrame {
     plan_.Process(surface, 0, true, stream);
     plan_.Complete(0, stream);
     plan_.Finish(pool_->Target(out_->data[0]), 0, stream);
+    face_ = std::make_unique<RecordedFace>(recorder_, o.output_width, o.output_height, stream);
     device->WaitForStream(stream);
   }
   const std::vector<KernelCall>& calls() const { return recorder_->calls; }
@@ -102,6 +135,7 @@ class RecordedFrame {
   std::shared_ptr<FramePool> pool_;
   media::UniqueFrame out_;
   DeviceMemory source_;
+  std::unique_ptr<RecordedFace> face_;
 };
 
 /// Copies of a frame that together exceed the GPU's cache; fewer if they would take more than half of the free memory.

@@ -120,10 +120,10 @@ TEST(FaceSampling, ColourDifferencesSurviveARoundTrip) {
       const float to[3] = {33000, 31000, 35000};
       float a[3] = {from[0], from[1], from[2]};
       float b[3] = {to[0], to[1], to[2]};
-      conversion.ToRgb(a[0], a[1], a[2]);
-      conversion.ToRgb(b[0], b[1], b[2]);
+      conversion.ToRgb(a);
+      conversion.ToRgb(b);
       for (int i = 0; i < 3; ++i) b[i] -= a[i];
-      conversion.DifferenceToYcc(b[0], b[1], b[2]);
+      conversion.DifferenceToYcc(b);
       for (int i = 0; i < 3; ++i) EXPECT_NEAR(b[i], to[i] - from[i], 1);
     }
   }

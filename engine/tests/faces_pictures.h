@@ -22,7 +22,7 @@ namespace reelmend::faces {
 inline const std::string kPerson = test_paths::SourceDir() + "/tests/media/face.jpg";
 
 #define NEEDS_DETECTOR() \
-  if (!CanDetectFaces()) GTEST_SKIP() << "No face detector in this build: faces are NOT tested (scripts/setup-faces)."
+  if (!::reelmend::faces::CanDetectFaces()) GTEST_SKIP() << "No face detector in this build: faces are NOT tested (scripts/setup-faces)."
 
 inline ModelFile FaceModel(const std::string& path) {
   ModelFile file;
@@ -120,19 +120,14 @@ inline Change Compare(const pixel::Image& a, const pixel::Image& b, const Box& b
 }
 
 inline FaceStageOptions StageOptions(const pixel::Image& image, const ModelFile& model, float strength = 1) {
-  FaceStageOptions options;
-  options.model = model;
-  options.width = image.width();
-  options.height = image.height();
-  options.strength = strength;
-  options.threads = 2;
-  return options;
+  return {model, {image.width(), image.height(), 1, strength, 2}};
 }
 
 inline std::vector<Face> Find(const pixel::Image& image, float smallest = 24) {
   const auto backend = inference::CreateBackend("openvino");
   pixel::ThreadPool pool(2);
-  return FaceDetector(*backend, DetectorFolder(), {image.width(), image.height(), smallest, 2}).Detect(image, pool);
+  HostPicture picture(image, pool);
+  return FaceDetector(*backend, DetectorFolder(), {image.width(), image.height(), smallest, 2}).Detect(picture, pool);
 }
 
 }  // namespace reelmend::faces

@@ -78,13 +78,16 @@ TEST(FaceDetector, FollowsAFaceThatMoves) {
   const auto backend = inference::CreateBackend("openvino");
   pixel::ThreadPool pool(2);
   FaceDetector detector(*backend, DetectorFolder(), {frames[0].width(), frames[0].height(), 24, 2});
-  auto face = detector.Detect(frames[0], pool).at(0);
+  HostPicture first(frames[0], pool);
+  auto face = detector.Detect(first, pool).at(0);
   for (std::size_t i = 1; i < frames.size(); ++i) {
-    const auto next = detector.Follow(frames[i], face);
+    HostPicture picture(frames[i], pool);
+    const auto next = detector.Follow(picture, face);
     ASSERT_TRUE(next.has_value()) << i;
     face = *next;
   }
-  EXPECT_LT(Distance(face.points, detector.Detect(frames.back(), pool).at(0).points), 0.04F * face.box.side());
+  HostPicture last(frames.back(), pool);
+  EXPECT_LT(Distance(face.points, detector.Detect(last, pool).at(0).points), 0.04F * face.box.side());
 }
 
 TEST(FaceStage, ChangesAFaceALittleAndNothingElse) {
@@ -202,8 +205,9 @@ TEST(FaceStage, HoldsPointsSteadierThanTheDetectorFindsThem) {
   double found = 0;
   double shown = 0;
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    const Landmarks raw = detector.Detect(frames[i], pool).at(0).points;
-    const Landmarks tracked = tracker.Update(frames[i], static_cast<std::int64_t>(i), i == 0, pool).at(0).points;
+    HostPicture picture(frames[i], pool);
+    const Landmarks raw = detector.Detect(picture, pool).at(0).points;
+    const Landmarks tracked = tracker.Update(picture, static_cast<std::int64_t>(i), i == 0, pool).at(0).points;
     if (i > 8) {
       found += Distance(raw, last_found);
       shown += Distance(tracked, last_shown);

@@ -25,7 +25,8 @@ void Print(const std::string& path, float smallest) {
                                           {image.width(), image.height(), smallest, 2});
   std::printf("{\"file\": \"%s\", \"width\": %d, \"height\": %d, \"faces\": [", path.c_str(), image.width(), image.height());
   const char* comma = "";
-  for (const auto& face : detector.Detect(image, pool)) {
+  reelmend::faces::HostPicture picture(image, pool);
+  for (const auto& face : detector.Detect(picture, pool)) {
     std::printf("%s{\"score\": %.4f, \"box\": [%.2f, %.2f, %.2f, %.2f], \"points\": [", comma, face.score, face.box.left,
                 face.box.top, face.box.right, face.box.bottom);
     comma = ", ";

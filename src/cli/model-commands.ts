@@ -138,10 +138,12 @@ interface Compilation extends CompileOptions {
 
 async function compileModels(media: Media, config: Config, { name, signal, ...options }: Compilation): Promise<void> {
   const { toModelFile } = await manifests();
-  // GPUs convert fp32 files to fp16 themselves. Face networks run on the CPU.
-  const runsOnGpus = ({ precision, layout }: InstalledModel) => precision === 'fp32' && layout !== 'face';
+  // GPUs convert fp32 files to fp16 themselves.
+  const runsOnGpus = ({ precision }: InstalledModel) => precision === 'fp32';
   for (const model of await wantedModels(config, name, runsOnGpus, ' that runs on GPUs')) {
-    for (const { width, height } of options.size ?? usualSizes) {
+    const wanted = options.size ?? usualSizes;
+    // A network for faces has one size of its own, whatever is asked for.
+    for (const { width, height } of model.layout === 'face' ? wanted.slice(0, 1) : wanted) {
       const engines = await media.compileModel({ model: toModelFile(model), folder: options.out, width, height, timeoutMs: compileTimeoutMs, signal });
       for (const engine of engines) printEngine(model, engine, options.json === true);
     }

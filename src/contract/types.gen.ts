@@ -395,7 +395,7 @@ export type ConsoleWebhookEndpointInput = {
 export type Strength = 'auto' | 'off' | number;
 
 /**
- * The strength of each stage. Omitted stages are `auto`. Faces are restored on the CPU only: a job on a GPU skips `face_restoration`, and reports it as 0.
+ * The strength of each stage. Omitted stages are `auto`.
  */
 export type EnhancementsInput = {
     denoise?: Strength;

@@ -229,7 +229,7 @@ export const zStrength = z.union([
 ]);
 
 /**
- * The strength of each stage. Omitted stages are `auto`. Faces are restored on the CPU only: a job on a GPU skips `face_restoration`, and reports it as 0.
+ * The strength of each stage. Omitted stages are `auto`.
  */
 export const zEnhancementsInput = z.strictObject({
     denoise: zStrength.optional(),

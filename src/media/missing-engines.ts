@@ -36,8 +36,8 @@ export async function findMissingEngines({ devices, models, enginesDir, modulesD
   const gpus = devices.filter(({ id, usable, simd }) => usable && id.startsWith('cuda:') && !(hasRtx && rtxCapabilities.has(simd)));
   if (gpus.length === 0) return [];
   const engines = await filesIn(enginesDir);
-  // GPUs convert fp32 files to fp16 themselves. Face networks run on the CPU.
-  const wanted = await Promise.all(models.filter(({ precision, layout }) => precision === 'fp32' && layout !== 'face').map(withChecksum));
+  // GPUs convert fp32 files to fp16 themselves.
+  const wanted = await Promise.all(models.filter(({ precision }) => precision === 'fp32').map(withChecksum));
   return gpus.flatMap(({ id, name, simd }) => {
     const missing = wanted.filter(({ sha256 }) => !engines.some((file) => isEngineOf(file, sha256, simd)));
     const networks = [...new Set(missing.map((model) => model.name))];

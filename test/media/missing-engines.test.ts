@@ -41,23 +41,23 @@ const missing = async (simd: string, enginesDir: string | undefined, modulesDir:
   (await findMissingEngines({ devices: [cpu, gpu(simd, more)], models, enginesDir, modulesDir })).map(({ networks }) => networks);
 
 describe('the networks that lack an engine', () => {
-  it('are all where nothing was compiled, for frames and in fp32', async () => {
-    expect(await missing('sm_90', undefined, full)).toEqual([['fast', 'quality']]);
-    expect(await missing('sm_90', path('absent'), full)).toEqual([['fast', 'quality']]);
+  it('are all in fp32 where nothing was compiled', async () => {
+    expect(await missing('sm_90', undefined, full)).toEqual([['fast', 'quality', 'faces']]);
+    expect(await missing('sm_90', path('absent'), full)).toEqual([['fast', 'quality', 'faces']]);
   });
 
   it('are those without an engine for this kind of GPU, of any size', async () => {
     const some = filled('some', [engine('a', 'sm90'), engine('b', 'sm90', '960x540'), engine('c', 'sm100'), engine('c', 'sm90').replace('.engine', '.new')]);
-    expect(await missing('sm_90', some, full)).toEqual([['quality']]);
-    const all = filled('all', [engine('a', 'sm90'), engine('b', 'sm90'), engine('c', 'sm90')]);
+    expect(await missing('sm_90', some, full)).toEqual([['quality', 'faces']]);
+    const all = filled('all', [engine('a', 'sm90'), engine('b', 'sm90'), engine('c', 'sm90'), engine('d', 'sm90', '256x256')]);
     expect(await missing('sm_90', all, full)).toEqual([]);
-    expect(await missing('sm_80', all, full)).toEqual([['fast', 'quality']]);
+    expect(await missing('sm_80', all, full)).toEqual([['fast', 'quality', 'faces']]);
   });
 
   it('are none where TensorRT-RTX compiles them within a job, where full TensorRT was not built, and for a GPU that is not used', async () => {
     expect(await missing('sm_89', undefined, both)).toEqual([]);
-    expect(await missing('sm_90', undefined, both)).toEqual([['fast', 'quality']]);
-    expect(await missing('sm_89', undefined, full)).toEqual([['fast', 'quality']]);
+    expect(await missing('sm_90', undefined, both)).toEqual([['fast', 'quality', 'faces']]);
+    expect(await missing('sm_89', undefined, full)).toEqual([['fast', 'quality', 'faces']]);
     expect(await missing('sm_90', undefined, path('absent'))).toEqual([]);
     expect(await missing('sm_90', undefined, full, { usable: false })).toEqual([]);
   });
@@ -71,8 +71,8 @@ it('a worker logs them at its start, with the command that compiles them', async
   await warnOfMissingEngines({ media, models, enginesDir: undefined, logger, modulesDir: full });
   expect(warnings).toEqual([
     [
-      { device: 'cuda:0', networks: ['fast', 'quality'] },
-      'cuda:0 (NVIDIA H100) has no compiled engine of full TensorRT for fast, quality (REELMEND_ENGINES_DIR is not set), so these networks run on the CPU: ' +
+      { device: 'cuda:0', networks: ['fast', 'quality', 'faces'] },
+      'cuda:0 (NVIDIA H100) has no compiled engine of full TensorRT for fast, quality, faces (REELMEND_ENGINES_DIR is not set), so these networks run on the CPU: ' +
         'run “reelmend models compile --out DIR” and set REELMEND_ENGINES_DIR to that folder.',
     ],
   ]);
@@ -88,7 +88,7 @@ it('devices shows them, to people and to programs', async () => {
     await atTerminal({ ...terminal(), stdout: (part) => void (text += part), isTerminal: true }, () => devicesCommand(media, find, { json }));
     return text;
   };
-  expect(await shown(false)).toContain(`has no compiled engine of full TensorRT for fast, quality (none in ${path('absent')}), so these networks run on the CPU`);
-  expect(JSON.parse(await shown(true))).toMatchObject([{ id: 'cpu' }, { id: 'cuda:0', networksWithoutEngine: ['fast', 'quality'] }]);
+  expect(await shown(false)).toContain(`has no compiled engine of full TensorRT for fast, quality, faces (none in ${path('absent')}), so these networks run on the CPU`);
+  expect(JSON.parse(await shown(true))).toMatchObject([{ id: 'cpu' }, { id: 'cuda:0', networksWithoutEngine: ['fast', 'quality', 'faces'] }]);
   expect((JSON.parse(await shown(true)) as object[])[0]).not.toHaveProperty('networksWithoutEngine');
 });

@@ -28,7 +28,6 @@ class CpuProcessor : public device::Processor {
  public:
   std::string name() const override { return "cpu"; }
   bool runs_networks() const override { return true; }
-  bool restores_faces() const override { return true; }
   AVBufferRef* decoder_device() const override { return nullptr; }
   std::unique_ptr<device::FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int /*queued*/) override {
     media::VideoEncoderOptions with_cuts = options;

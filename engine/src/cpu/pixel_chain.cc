@@ -10,10 +10,6 @@
 #include "plan/tone_mapper.h"
 #include "reelmend/error.h"
 
-extern "C" {
-#include <libavutil/mathematics.h>
-}
-
 namespace reelmend::cpu {
 namespace {
 
@@ -120,8 +116,8 @@ void PixelChain::PrepareFaces(Size in) {
   if (!plan_.face_model) return;
   AddFaceTime();
   faces_before_ = faces();
-  const faces::FaceStageOptions options =
-      MakeFaceOptions(*plan_.face_model, in, plan_.output, plan_.strengths.face_restoration, threads_);
+  const faces::FaceStageOptions options{*plan_.face_model,
+                                        faces::MakeFinderOptions(in, plan_.output, plan_.strengths.face_restoration, threads_)};
   faces_.reset();
   if (prepared_) faces_ = prepared_->TakeFaces(options);
   if (!faces_) faces_ = face_threads_.Watch([&] { return std::make_unique<faces::FaceStage>(options); });
@@ -222,7 +218,7 @@ bool PixelChain::Submit(const AVFrame& frame, bool is_warm_up) {
   idle_slots_.pop_back();
   Slot& slot = slots_.back();
   slot.is_cut = is_cut;
-  slot.number = FrameNumber(frame);
+  slot.number = plan::FrameNumber(plan_, frame.pts);
   if (accumulator_) temporal_->CopyMotion(slot.motion);
   // Swapping avoids a copy: both pictures have the same shape, and the previous stage overwrites the one that it gets back. That must
   // not be the previous picture, because the network still compares it with this one.
@@ -311,11 +307,6 @@ void PixelChain::Run(const AVFrame& frame, AVFrame& out) {
 
 void PixelChain::WarmUp(const AVFrame& frame) {
   if (Submit(frame, true)) Retrieve(nullptr);
-}
-
-/// Derived from the frame's time, so that it is the same in every segment of the video.
-std::int64_t PixelChain::FrameNumber(const AVFrame& frame) const {
-  return av_rescale_q_rnd(frame.pts, plan_.time_base, av_inv_q(plan_.frame_rate), AV_ROUND_NEAR_INF);
 }
 
 void PixelChain::AddFaceTime() {

@@ -79,7 +79,6 @@ class PixelChain : public device::StageChain {
   void Deband(pixel::Image& image);
   pixel::Image& Reduce(pixel::Image& image);
   void PrepareFaces(Size in);
-  std::int64_t FrameNumber(const AVFrame& frame) const;
   void AddFaceTime();
   void RestoreFaces(bool is_cut, std::int64_t number, bool is_warm_up);
   bool looks_back_at_the_end() const { return contrast_ || plan_.face_model || accumulator_; }

@@ -46,7 +46,7 @@ void PreparedNetworks::MakeNetworks(inference::Backend& backend, const EnhanceOp
 void PreparedNetworks::MakeFaces(const EnhanceOptions& options, const Expectation& expectation) {
   const auto model = plan::FindFaceModel(options.models);
   if (!model || !faces::CanDetectFaces()) return;
-  face_options_ = MakeFaceOptions(*model, expectation.picture, expectation.output, 1, threads_);
+  face_options_ = {*model, faces::MakeFinderOptions(expectation.picture, expectation.output, 1, threads_)};
   faces_ = std::make_unique<faces::FaceStage>(face_options_);
 }
 
@@ -61,21 +61,10 @@ std::unique_ptr<inference::FrameNetwork> PreparedNetworks::TakeNetwork(const Mod
 
 std::unique_ptr<faces::FaceStage> PreparedNetworks::TakeFaces(const faces::FaceStageOptions& options) {
   faces::FaceStageOptions same = face_options_;
-  same.strength = options.strength;
+  same.finder.strength = options.finder.strength;
   if (!faces_ || !(same == options)) return nullptr;
-  faces_->set_strength(options.strength);
+  faces_->set_strength(options.finder.strength);
   return std::move(faces_);
-}
-
-faces::FaceStageOptions MakeFaceOptions(const ModelFile& model, Size in, Size out, float strength, int threads) {
-  faces::FaceStageOptions options;
-  options.model = model;
-  options.width = out.width;
-  options.height = out.height;
-  options.enlargement = static_cast<float>(out.width) / static_cast<float>(in.width);
-  options.strength = strength;
-  options.threads = threads;
-  return options;
 }
 
 }  // namespace reelmend::cpu

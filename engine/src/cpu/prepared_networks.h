@@ -46,7 +46,4 @@ class PreparedNetworks {
   device::LibraryThreads face_threads_;
 };
 
-/// Options of the face stage for pictures of size `in` that become `out`.
-faces::FaceStageOptions MakeFaceOptions(const ModelFile& model, Size in, Size out, float strength, int threads);
-
 }  // namespace reelmend::cpu

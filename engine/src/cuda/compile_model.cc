@@ -79,7 +79,7 @@ std::vector<CompiledEngine> CompileWith(const std::shared_ptr<inference::GpuBack
   }
   // Last, so that a failing GPU costs no engine.
   for (CompiledEngine& engine : engines) {
-    if (engine.width > 0 && engine.not_built.empty()) Measure(model, request, engine);
+    if (engine.width > 0 && engine.not_built.empty() && model.layout != ModelFile::Layout::kFace) Measure(model, request, engine);
   }
   return engines;
 }

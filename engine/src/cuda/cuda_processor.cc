@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -118,6 +120,7 @@ class CudaChain : public device::StageChain {
       : session_(std::move(session)),
         plan_(options.plan),
         codec_(options.codec),
+        threads_(options.threads),
         clocks_(options.clocks),
         is_stopped_(options.is_stopped),
         uploader_(session_->device),
@@ -150,10 +153,11 @@ class CudaChain : public device::StageChain {
   }
 
   bool Submit(const AVFrame& frame, bool is_warm_up) override {
-    if (is_warm_up && plan_.strengths.adaptive_contrast <= 0 && plan_.temporal.strength <= 0) return false;
+    const bool looks_back_at_the_end = plan_.strengths.adaptive_contrast > 0 || plan_.accumulates() || plan_.face_model;
+    if (is_warm_up && !looks_back_at_the_end && plan_.temporal.strength <= 0) return false;
     const StageScope scope(clocks_, Stage::kConvert);
     if (!CanSubmit(frame)) Prepare(frame);
-    const bool needs_picture = !is_warm_up || plan_.strengths.adaptive_contrast > 0 || plan_.accumulates();
+    const bool needs_picture = !is_warm_up || looks_back_at_the_end;
     const StreamHandle compute = session_->compute.get();
     if (IsOnDevice(frame)) {
       session_->device->Record(decoded_.get(), session_->bridge->decoder_stream());
@@ -166,8 +170,10 @@ class CudaChain : public device::StageChain {
       stages_->Process(surface, next_slot_, needs_picture, compute);
       uploader_.Consumed(compute);
     }
-    if (needs_picture) next_slot_ = (next_slot_ + 1) % stages_->slots();
-    return needs_picture;
+    if (!needs_picture) return false;
+    next_slot_ = (next_slot_ + 1) % stages_->slots();
+    numbers_.push_back(plan::FrameNumber(plan_, frame.pts));
+    return true;
   }
 
   void Retrieve(AVFrame* out) override {
@@ -175,11 +181,16 @@ class CudaChain : public device::StageChain {
     const StreamHandle compute = session_->compute.get();
     const int slot = std::exchange(oldest_slot_, (oldest_slot_ + 1) % stages_->slots());
     stages_->Complete(slot, compute);
+    const std::int64_t number = numbers_.front();
+    numbers_.pop_front();
+    if (plan_.face_model) RestoreFaces(slot, number, out == nullptr);
     if (out == nullptr) return;
     if (session_->pool->kind() == FramePool::Kind::kHost) return Download(*out, slot);
     stages_->Finish(session_->pool->Target(out->data[0]), slot, compute);
     session_->pool->MarkWritten(*out, compute);
   }
+
+  std::int64_t faces() const override { return faces_before_ + (stages_ ? stages_->restored_faces() : 0); }
 
  private:
   /// A finished picture that is downloaded. There are two, so that the next picture can be processed meanwhile.
@@ -187,6 +198,11 @@ class CudaChain : public device::StageChain {
     DeviceMemory memory;
     Event downloaded;
   };
+
+  void RestoreFaces(int slot, std::int64_t number, bool is_warm_up) {
+    const StageScope scope(clocks_, Stage::kFaces);
+    stages_->RestoreFaces(slot, number, is_warm_up, session_->compute.get());
+  }
 
   void Prepare(const AVFrame& frame) {
     size_ = SizeOf(frame);
@@ -199,6 +215,7 @@ class CudaChain : public device::StageChain {
     if (!IsOnDevice(frame)) PrepareUpload(frame);
     subsampling_ = LayoutOf(frame).subsampling;
     session_->device->WaitForStream(session_->compute.get());  // the old stages' memory is read until then
+    faces_before_ = faces();
     stages_.reset();
     next_slot_ = oldest_slot_ = 0;
     const StageOptions options = OptionsOf();
@@ -253,6 +270,22 @@ class CudaChain : public device::StageChain {
     o.restores_luma = plan_.restores_luma;
   }
 
+  /// The network for faces. The detector runs on the CPU: Note [Faces on a device].
+  void AddFaces(StageOptions& o) const {
+    if (!plan_.face_model) return;
+    NetworkRequest request;
+    request.file = *plan_.face_model;
+    request.engine_folder = plan_.engine_folder;
+    request.may_write_engines = plan_.may_write_engines;
+    const Size displayed = o.transpose ? Size{o.stored_height, o.stored_width} : Size{o.stored_width, o.stored_height};
+    try {
+      o.faces = {session_->networks->FacesOf(request),
+                 faces::MakeFinderOptions(displayed, plan_.output, plan_.strengths.face_restoration, threads_)};
+    } catch (const Error& error) {
+      RefuseNetwork(error);
+    }
+  }
+
   /// Reports an error of the device, not of the request, because the CPU may succeed.
   [[noreturn]] static void RefuseNetwork(const Error& error) {
     if (error.code() == ErrorCode::kInvalidArgument) throw Error(ErrorCode::kUnavailable, error.what());
@@ -285,6 +318,7 @@ class CudaChain : public device::StageChain {
     o.output_width = plan_.output.width;
     o.output_height = plan_.output.height;
     AddNetwork(o);
+    AddFaces(o);
     return o;
   }
 
@@ -324,6 +358,7 @@ class CudaChain : public device::StageChain {
   std::shared_ptr<Session> session_;
   plan::Plan plan_;
   AVCodecID codec_;
+  int threads_;
   device::StageClocks& clocks_;
   std::function<bool()> is_stopped_;
   std::optional<double> aspect_;  ///< displayed width ÷ height of the last shape, before rotation
@@ -340,6 +375,8 @@ class CudaChain : public device::StageChain {
   int next_finish_ = 0;
   int next_slot_ = 0;    ///< of the next submitted picture
   int oldest_slot_ = 0;  ///< of the next retrieved picture
+  std::deque<std::int64_t> numbers_;  ///< of the frames in progress, in the whole video
+  std::int64_t faces_before_ = 0;     ///< restored before the picture changed its shape
   std::unique_ptr<StagePlan> stages_;
 };
 

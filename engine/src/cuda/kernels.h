@@ -8,6 +8,7 @@
 #include "cuda/accumulation_kernels.h"
 #include "cuda/contours_kernels.h"
 #include "cuda/deband_kernels.h"
+#include "cuda/face_kernels.h"
 #include "cuda/finish_kernels.h"
 #include "cuda/global_motion_kernels.h"
 #include "cuda/guided_chroma_kernels.h"
@@ -32,7 +33,8 @@ using KernelList = List<ImportKernel, LumaToTensorKernel, RgbToTensorKernel, Ycb
                         DenoiseKernel, CellKernel, PoolKernel, DebandKernel,
                         HorizontalFirstPass, VerticalSecondPass, VerticalFirstPass, HorizontalSecondPass, ContourCellKernel, ContourBlurKernel,
                         ContourKernel, ContourSharpenKernel, GuidedCellKernel, GuidedBlurKernel, GuidedProductKernel, GuidedFitKernel,
-                        GuidedChromaKernel, CurveKernel, LevelKernel, FinishLumaKernel, FinishChromaKernel>;
+                        GuidedChromaKernel, FaceReduceKernel, FaceSquareKernel, FaceToTensorKernel, FaceChangeKernel, FaceBlendKernel,
+                        CurveKernel, LevelKernel, FinishLumaKernel, FinishChromaKernel>;
 
 /// Names in the order of KernelList, for messages and benchmarks.
 inline constexpr const char* kKernelNames[] = {"import",
@@ -71,6 +73,11 @@ inline constexpr const char* kKernelNames[] = {"import",
                                                "products of guided chroma",
                                                "fit of guided chroma",
                                                "guided chroma",
+                                               "reduction for the search of faces",
+                                               "squares that may hold faces",
+                                               "crop of a face",
+                                               "change of a face",
+                                               "blend of a face",
                                                "curves",
                                                "levels",
                                                "finish luma",

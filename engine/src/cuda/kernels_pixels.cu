@@ -34,6 +34,11 @@ template cudaError_t LaunchOnGpu<GuidedBlurKernel>(const void*, Extent, cudaStre
 template cudaError_t LaunchOnGpu<GuidedProductKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<GuidedFitKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<GuidedChromaKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<FaceReduceKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<FaceSquareKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<FaceToTensorKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<FaceChangeKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<FaceBlendKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<FinishChromaKernel>(const void*, Extent, cudaStream_t);
 
 }  // namespace reelmend::cuda

@@ -56,16 +56,6 @@ bool IsShortOfMemory(const Error& error) {
   return dynamic_cast<const OutOfDeviceMemory*>(&error) != nullptr || error.code() == ErrorCode::kLimitExceeded;
 }
 
-/// A network that fails while it runs may run on another device: it did load. CUDA loads its kernels at the first run, so memory may
-/// be short only then.
-void EnqueueNetwork(inference::GpuContext& context, StreamHandle stream) {
-  try {
-    context.Enqueue(stream.value);
-  } catch (const Error& error) {
-    throw Error(ErrorCode::kUnavailable, error.what());
-  }
-}
-
 /// One picture of a batched tensor.
 Tensor OfBatch(Tensor tensor, int batch_index) {
   tensor.data += static_cast<std::ptrdiff_t>(batch_index) * tensor.channels * tensor.height * tensor.width;
@@ -73,6 +63,14 @@ Tensor OfBatch(Tensor tensor, int batch_index) {
 }
 
 }  // namespace
+
+void EnqueueNetwork(inference::GpuContext& context, StreamHandle stream) {
+  try {
+    context.Enqueue(stream.value);
+  } catch (const Error& error) {
+    throw Error(ErrorCode::kUnavailable, error.what());
+  }
+}
 
 int ContextsWithin(std::size_t free_bytes, std::size_t context_bytes, int most) {
   const std::size_t fitting = context_bytes == 0 ? static_cast<std::size_t>(most) : free_bytes / 2 / context_bytes;

@@ -17,6 +17,10 @@ namespace reelmend::cuda {
 /// throws.
 using LoadNetwork = std::function<std::unique_ptr<inference::GpuNetwork>(int width, int height, int batch)>;
 
+/// Throws Error{kUnavailable}: a network that fails while it runs may run on another device; it did load. CUDA loads its kernels at the
+/// first run, so memory may be short only then.
+void EnqueueNetwork(inference::GpuContext& context, StreamHandle stream);
+
 struct NetworkOptions {
   ModelFile file;
   int passes = 1;

@@ -3,17 +3,19 @@
 #include <utility>
 
 #include "cuda/network_rate.h"
+#include "inference/face_network.h"
+#include "inference/model_loader.h"
 
 namespace reelmend::cuda {
 
-std::shared_ptr<inference::GpuModel> NetworkSource::ModelOf(const NetworkRequest& request) {
-  const DeviceFacts& facts = device_->facts();
+namespace {
+
+std::shared_ptr<inference::GpuModel> ModelOf(const Device& device, std::shared_ptr<inference::GpuBackend> backend, const NetworkRequest& request) {
+  const DeviceFacts& facts = device.facts();
   const inference::TargetGpu gpu{{facts.compute_major, facts.compute_minor}, facts.name};
-  return std::make_shared<inference::GpuModel>(backend_, request.file, gpu,
+  return std::make_shared<inference::GpuModel>(std::move(backend), request.file, gpu,
                                                inference::EngineCache(request.engine_folder, request.may_write_engines));
 }
-
-namespace {
 
 NetworkOptions OptionsWith(const std::shared_ptr<inference::GpuModel>& model, const NetworkRequest& request) {
   NetworkOptions network;
@@ -32,13 +34,18 @@ NetworkOptions OptionsWith(const std::shared_ptr<inference::GpuModel>& model, co
 
 NetworkOptions NetworkSource::OptionsOf(const NetworkRequest& request) {
   std::shared_ptr<inference::GpuModel> model = std::exchange(prepared_, nullptr);
-  if (!model || !(model->file() == request.file) || prepared_folder_ != request.engine_folder) model = ModelOf(request);
+  if (!model || !(model->file() == request.file) || prepared_folder_ != request.engine_folder) model = ModelOf(*device_, backend_, request);
   NetworkOptions network = OptionsWith(model, request);
   network.made = [model] {
     model->LetGo();
     model->KeepBackendCache();
   };
   return network;
+}
+
+FaceModel NetworkSource::FacesOf(const NetworkRequest& request) const {
+  const int side = inference::FaceSide(inference::ReadModelFile(request.file));
+  return {request.file, side, [device = device_, backend = backend_, request] { return ModelOf(*device, backend, request); }};
 }
 
 void NetworkSource::Prepare(const EnhanceOptions& options, const Expectation& expectation) {
@@ -53,7 +60,7 @@ void NetworkSource::Prepare(const EnhanceOptions& options, const Expectation& ex
   request.picture = fit->after_resize ? expectation.output : expectation.picture;
   request.engine_folder = options.engine_folder;
   request.may_write_engines = options.may_write_engines;
-  const auto model = ModelOf(request);
+  const auto model = ModelOf(*device_, backend_, request);
   model->KeepEngine();
   NetworkOptions network = OptionsWith(model, request);
   network.concurrency.contexts = 1;  // with the batch size of the job

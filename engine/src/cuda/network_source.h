@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "cuda/face_network.h"
 #include "cuda/network_runner.h"
 #include "inference/gpu_model.h"
 #include "plan/network_choice.h"
@@ -30,6 +31,9 @@ class NetworkSource {
   /// What a NetworkRunner needs. Throws what inference::GpuModel's constructor throws.
   NetworkOptions OptionsOf(const NetworkRequest& request);
 
+  /// A network for faces; `request.picture` does not matter. Throws what inference::ReadModelFile throws.
+  FaceModel FacesOf(const NetworkRequest& request) const;
+
   /// Loads the expected network and runs it once on an empty picture, so that its kernels are compiled and loaded.
   /// Engines are kept until OptionsOf is called for the first network. Throws what the runner throws.
   void Prepare(const EnhanceOptions& options, const Expectation& expectation);
@@ -37,8 +41,6 @@ class NetworkSource {
   void LetGo() { prepared_.reset(); }
 
  private:
-  std::shared_ptr<inference::GpuModel> ModelOf(const NetworkRequest& request);
-
   std::shared_ptr<Device> device_;
   std::shared_ptr<inference::GpuBackend> backend_;
   std::shared_ptr<inference::GpuModel> prepared_;  ///< keeps its networks loaded

@@ -74,7 +74,7 @@ void StagePlan::MakeSourcePictures() {
 
 /// Stages that look back in time.
 void StagePlan::MakeTimeStages() {
-  if (!denoises_temporally() && options_.contrast_strength <= 0) return;
+  if (!denoises_temporally() && options_.contrast_strength <= 0 && !options_.faces) return;
   scenes_.emplace(device_, first_.width(), first_.height());
   if (!denoises_temporally()) return;
   const pixel::TemporalOptions temporal{options_.temporal_strength, options_.temporal_sigma, options_.noise_sigma};
@@ -125,6 +125,7 @@ void StagePlan::MakeOutputStages() {
     accumulation_.emplace(device_, width, height, options_.accumulation_strength);
   }
   if (options_.edge_strength > 0) edges_.emplace(device_, output_, options_.edge_enlargement, options_.edge_strength);
+  if (options_.faces) faces_.emplace(device_, *options_.faces, output_);
 }
 
 StagePlan::Slot StagePlan::MakeSlot() {
@@ -204,10 +205,7 @@ Picture StagePlan::Denoise(const Picture& picture, StreamHandle stream) {
 }
 
 void StagePlan::KeepForComplete(const Slot& slot, StreamHandle stream) {
-  const auto copy = [&](void* to, const void* from, std::size_t bytes) {
-    const auto row = static_cast<std::ptrdiff_t>(bytes);
-    device_->CopyAsync({to, row, from, row, bytes, 1}, stream);
-  };
+  const auto copy = [&](void* to, const void* from, std::size_t bytes) { CopyBytes(*device_, to, from, bytes, stream); };
   if (accumulation_) {
     const MotionField& motion = temporal_->motion();
     copy(slot.motion, motion.vectors, VectorCount(motion) * sizeof(pixel::MotionVector));
@@ -268,6 +266,11 @@ void StagePlan::RestoreEdges(Slot& slot, StreamHandle stream) {
   edges_->SmoothContours(slot.current.planes[0], slot.steep, stream);
   slot.current.planes[0] = slot.steep;
   edges_->GuideChroma(slot.current, stream);
+}
+
+void StagePlan::RestoreFaces(int index, std::int64_t number, bool is_warm_up, StreamHandle stream) {
+  const Slot& slot = slots_[index];
+  faces_->Run(slot.current, slot.state, number, is_warm_up, stream);
 }
 
 // Finish: colour, contrast, sharpening, and the encoder's 8 bits.

@@ -1,6 +1,7 @@
 // All stages of a job in their order, for one shape of source pictures.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "cuda/device.h"
 #include "cuda/device_arena.h"
 #include "cuda/edge_stage.h"
+#include "cuda/face_stage.h"
 #include "cuda/kernels.h"
 #include "cuda/network_runner.h"
 #include "cuda/resize_stage.h"
@@ -49,6 +51,7 @@ struct StageOptions {
   float working_share = 1;  ///< plan's Note [Working size]
   std::optional<NetworkOptions> network;
   bool network_is_last = false;  ///< it restores the resized picture
+  std::optional<FaceOptions> faces;
   bool restores_luma = false;    ///< it replaces the spatial denoising of luma, and of chroma if it outputs chroma
 };
 
@@ -77,6 +80,9 @@ class StagePlan {
   void Process(Surface surface, int slot, bool needs_picture, StreamHandle stream);
   /// Enqueues the stages after the network, up to the curves of the contrast.
   void Complete(int slot, StreamHandle stream);
+  /// With StageOptions::faces, after Complete: restores the faces of its picture. `number`: of its frame in the whole video. A warm-up
+  /// frame is analysed only.
+  void RestoreFaces(int slot, std::int64_t number, bool is_warm_up, StreamHandle stream);
   /// Enqueues the last stages: the picture of Complete goes into `out`.
   void Finish(const EncoderPicture& out, int slot, StreamHandle stream);
 
@@ -84,6 +90,8 @@ class StagePlan {
   int bands() const { return resize_ ? resize_->bands() : 1; }
   /// Number of parts that the network's pictures are cut into.
   int tiles() const { return network_ ? network_->tiles() : 1; }
+  /// Number of restored faces so far, summed over frames.
+  std::int64_t restored_faces() const { return faces_ ? faces_->restored() : 0; }
   const StageOptions& options() const { return options_; }
 
  private:
@@ -144,6 +152,7 @@ class StagePlan {
   std::unique_ptr<ResizeStage> fit_;     ///< network's output → output
   std::optional<AccumulationStage> accumulation_;
   std::optional<EdgeStage> edges_;
+  std::optional<FaceStage> faces_;
   std::vector<Slot> slots_;
   std::unique_ptr<NetworkRunner> network_;  ///< last: its work ends before its inputs are freed
 };

@@ -68,8 +68,6 @@ class Processor {
   virtual std::string name() const = 0;
   /// Whether networks run on it. If not, plans use no network.
   virtual bool runs_networks() const = 0;
-  /// Whether it implements the face stage.
-  virtual bool restores_faces() const { return false; }
   /// Why no networks run on it: one sentence for the user.
   virtual std::string why_no_networks() const { return ""; }
   virtual plan::NetworkDevice network_device() const { return plan::NetworkDevice::kCpu; }

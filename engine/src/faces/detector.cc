@@ -21,7 +21,6 @@ constexpr float kProposed = 0.6F;
 constexpr float kRefined = 0.7F;
 constexpr float kFound = 0.95F;
 constexpr float kStillThere = 0.6F;
-/// Limits the time of a frame: a picture full of texture proposes thousands of squares.
 
 float Normalised(float level) { return (level - 127.5F) * 0.0078125F; }
 
@@ -57,15 +56,12 @@ void Suppress(std::vector<Item>& items, float limit, Measure measure) {
   items = std::move(kept);
 }
 
-/// Copies the box as side × side samples, x before y, three values each, into `out`.
-void Crop(const pixel::Image& image, const Box& box, RgbPicture& scratch, float* out) {
-  const auto side = static_cast<float>(scratch.width);
-  const Similarity transform = {box.side() / side, 0, box.left, box.top};
-  Sample(image, transform, true, scratch);
-  for (int x = 0; x < scratch.width; ++x) {
-    for (int y = 0; y < scratch.height; ++y) {
-      const std::size_t from = static_cast<std::size_t>(y) * scratch.width + x;
-      for (int p = 0; p < 3; ++p) *out++ = Normalised(scratch.planes[p][from]);
+/// Writes a crop as the networks take it: x before y, three values each.
+void Pack(const RgbPicture& crop, float* out) {
+  for (int x = 0; x < crop.width; ++x) {
+    for (int y = 0; y < crop.height; ++y) {
+      const std::size_t from = static_cast<std::size_t>(y) * crop.width + x;
+      for (const auto& plane : crop.planes) *out++ = Normalised(plane[from]);
     }
   }
 }
@@ -114,15 +110,15 @@ struct FaceDetector::Impl {
   std::vector<Level> levels;
   LazyNetwork refine;
   LazyNetwork decide;
-  RgbPicture refine_crop{kRefineSide, kRefineSide};
+  std::vector<RgbPicture> refine_crops = std::vector(kRefineBatch, RgbPicture(kRefineSide, kRefineSide));
   RgbPicture decide_crop{kDecideSide, kDecideSide};
   DetectorWork work;
 
   void MakeLevels(inference::TensorModel& proposer);
   void Propose(Level& level, std::vector<Candidate>& out);
-  std::vector<Candidate> Refine(const pixel::Image& image, std::vector<Candidate> candidates);
+  std::vector<Candidate> Refine(FacePicture& picture, const std::vector<Candidate>& candidates);
   /// The third step for a square.
-  Face Decide(const pixel::Image& image, const Box& square);
+  Face Decide(FacePicture& picture, const Box& square);
 };
 
 void FaceDetector::Impl::MakeLevels(inference::TensorModel& proposer) {
@@ -143,16 +139,9 @@ void FaceDetector::Impl::MakeLevels(inference::TensorModel& proposer) {
 
 void FaceDetector::Impl::Propose(Level& level, std::vector<Candidate>& out) {
   constexpr float kStride = 2;
-  float* in = level.network->Input(0);
-  const auto [width, height] = std::pair(level.picture.width, level.picture.height);
-  for (int x = 0; x < width; ++x) {
-    for (int y = 0; y < height; ++y) {
-      const std::size_t from = static_cast<std::size_t>(y) * width + x;
-      for (const auto& plane : level.picture.planes) *in++ = Normalised(plane[from]);
-    }
-  }
+  Pack(level.picture, level.network->Input(0));
   level.network->Run();
-  work.searched_pixels += std::int64_t{width} * height;
+  work.searched_pixels += std::int64_t{level.picture.width} * level.picture.height;
   const auto& ends = level.network->outputs();
   const float* edges = level.network->Output(0);
   const float* scores = level.network->Output(1);
@@ -173,14 +162,15 @@ void FaceDetector::Impl::Propose(Level& level, std::vector<Candidate>& out) {
   out.insert(out.end(), found.begin(), found.end());
 }
 
-std::vector<Candidate> FaceDetector::Impl::Refine(const pixel::Image& image, std::vector<Candidate> candidates) {
+std::vector<Candidate> FaceDetector::Impl::Refine(FacePicture& picture, const std::vector<Candidate>& candidates) {
   constexpr std::size_t kCount = std::size_t{3} * kRefineSide * kRefineSide;
   std::vector<Candidate> kept;
   for (std::size_t first = 0; first < candidates.size(); first += kRefineBatch) {
     const std::size_t count = std::min<std::size_t>(kRefineBatch, candidates.size() - first);
-    for (std::size_t i = 0; i < count; ++i) {
-      Crop(image, candidates[first + i].box, refine_crop, refine().Input(0) + i * kCount);
-    }
+    std::vector<Box> squares;
+    for (std::size_t i = 0; i < count; ++i) squares.push_back(candidates[first + i].box);
+    picture.Crop(squares, {refine_crops.data(), count});
+    for (std::size_t i = 0; i < count; ++i) Pack(refine_crops[i], refine().Input(0) + i * kCount);
     refine().Run();
     ++work.second_looks;
     for (std::size_t i = 0; i < count; ++i) {
@@ -196,9 +186,10 @@ std::vector<Candidate> FaceDetector::Impl::Refine(const pixel::Image& image, std
   return kept;
 }
 
-Face FaceDetector::Impl::Decide(const pixel::Image& image, const Box& square) {
+Face FaceDetector::Impl::Decide(FacePicture& picture, const Box& square) {
   inference::TensorNetwork& network = decide();
-  Crop(image, square, decide_crop, network.Input(0));
+  picture.Crop({&square, 1}, {&decide_crop, 1});
+  Pack(decide_crop, network.Input(0));
   network.Run();
   ++work.third_looks;
   Face face;
@@ -222,15 +213,21 @@ FaceDetector::FaceDetector(inference::Backend& backend, const std::string& folde
 
 FaceDetector::~FaceDetector() = default;
 
+Size FaceDetector::searched_size() const {
+  if (impl_->levels.empty()) return {};
+  const RgbPicture& first = impl_->levels.front().picture;
+  return {first.width, first.height};
+}
+
 const DetectorWork& FaceDetector::work() const { return impl_->work; }
 
-std::vector<Face> FaceDetector::Detect(const pixel::Image& image, pixel::ThreadPool& pool) {
+std::vector<Face> FaceDetector::Detect(FacePicture& picture, pixel::ThreadPool& pool) {
   std::vector<Candidate> candidates;
   ++impl_->work.searches;
   for (std::size_t i = 0; i < impl_->levels.size(); ++i) {
     Level& level = impl_->levels[i];
     if (i == 0) {
-      ReduceToRgb(image, level.picture, pool);
+      picture.Reduce(level.picture);
     } else {
       Reduce(impl_->levels[i - 1].picture, level.picture, pool);
     }
@@ -240,20 +237,20 @@ std::vector<Face> FaceDetector::Detect(const pixel::Image& image, pixel::ThreadP
   if (candidates.size() > kMostProposals) candidates.resize(kMostProposals);
   for (Candidate& candidate : candidates) candidate.box = Squared(Moved(candidate.box, candidate.edges));
   std::vector<Face> faces;
-  for (const Candidate& candidate : impl_->Refine(image, std::move(candidates))) {
-    const Face first = impl_->Decide(image, candidate.box);
+  for (const Candidate& candidate : impl_->Refine(picture, candidates)) {
+    const Face first = impl_->Decide(picture, candidate.box);
     if (first.score < kRefined) continue;
-    const Face face = impl_->Decide(image, SquareOf(first.points));
+    const Face face = impl_->Decide(picture, SquareOf(first.points));
     if (face.score >= kFound) faces.push_back(face);
   }
   Suppress(faces, 0.5F, Measure::kSmaller);
   return faces;
 }
 
-std::optional<Face> FaceDetector::Follow(const pixel::Image& image, const Face& last) {
-  const Face first = impl_->Decide(image, SquareOf(last.points));
+std::optional<Face> FaceDetector::Follow(FacePicture& picture, const Face& last) {
+  const Face first = impl_->Decide(picture, SquareOf(last.points));
   if (first.score < kStillThere) return std::nullopt;
-  const Face face = impl_->Decide(image, SquareOf(first.points));
+  const Face face = impl_->Decide(picture, SquareOf(first.points));
   if (face.score < kStillThere) return std::nullopt;
   return face;
 }

@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "faces/face_geometry.h"
-#include "faces/sampling.h"
+#include "faces/face_picture.h"
 #include "inference/backend.h"
-#include "pixel/image.h"
 #include "pixel/thread_pool.h"
+#include "reelmend/enhance.h"
 
 namespace reelmend::faces {
 
@@ -46,11 +46,13 @@ class FaceDetector {
   FaceDetector(inference::Backend& backend, const std::string& folder, const DetectorOptions& options);
   ~FaceDetector();
 
-  /// All faces, highest score first. `image` has the options' size.
-  std::vector<Face> Detect(const pixel::Image& image, pixel::ThreadPool& pool);
+  /// All faces, highest score first. The picture has the options' size.
+  std::vector<Face> Detect(FacePicture& picture, pixel::ThreadPool& pool);
   /// The face of `last`, one frame later; none if it is no longer visible.
-  std::optional<Face> Follow(const pixel::Image& image, const Face& last);
+  std::optional<Face> Follow(FacePicture& picture, const Face& last);
 
+  /// Size of the reduced picture that Detect asks for; 0 if the pictures are too small for any face.
+  Size searched_size() const;
   const DetectorWork& work() const;
 
  private:
@@ -58,7 +60,8 @@ class FaceDetector {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Batch size of the second network, and the largest number of squares that it gets per picture.
+/// Batch size of the second network, and the largest number of squares that it gets per picture. The latter limits the time of a
+/// frame: a picture full of texture proposes thousands.
 inline constexpr int kRefineBatch = 16;
 inline constexpr std::size_t kMostProposals = 400;
 

@@ -49,4 +49,10 @@ Landmarks AlignedPoints(int side) {
   return scaled;
 }
 
+std::optional<Similarity> ToCrop(const Landmarks& points, int side) {
+  const Similarity to_crop = FitSimilarity(points, AlignedPoints(side));
+  if (to_crop.scale() > 1e-3F && to_crop.scale() < 1e3F) return to_crop;
+  return std::nullopt;
+}
+
 }  // namespace reelmend::faces

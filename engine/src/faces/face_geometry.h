@@ -5,6 +5,9 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <optional>
+
+#include "pixel/hd.h"
 
 namespace reelmend::faces {
 
@@ -68,8 +71,8 @@ struct Similarity {
   float b = 0;
   float x0 = 0;
   float y0 = 0;
-  Point operator()(Point p) const { return {a * p.x - b * p.y + x0, b * p.x + a * p.y + y0}; }
-  float scale() const { return std::hypot(a, b); }
+  REELMEND_HD Point operator()(Point p) const { return {a * p.x - b * p.y + x0, b * p.x + a * p.y + y0}; }
+  REELMEND_HD float scale() const { return std::hypot(a, b); }
   Similarity Inverse() const;
 };
 
@@ -79,5 +82,8 @@ Similarity FitSimilarity(const Landmarks& from, const Landmarks& to);
 
 /// Landmarks of an aligned face in a crop of side × side: the FFHQ alignment at 512, scaled.
 Landmarks AlignedPoints(int side);
+
+/// From the picture to the aligned crop; none if all points coincide.
+std::optional<Similarity> ToCrop(const Landmarks& points, int side);
 
 }  // namespace reelmend::faces

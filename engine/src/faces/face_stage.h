@@ -1,12 +1,11 @@
-// The stage that finds, tracks and restores faces.
+// The stage that finds, tracks and restores faces, on the CPU.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
-#include "faces/detector.h"
+#include "faces/face_finder.h"
 #include "faces/restorer.h"
-#include "faces/tracker.h"
 #include "reelmend/model.h"
 #include "pixel/image.h"
 #include "pixel/thread_pool.h"
@@ -15,19 +14,10 @@ namespace reelmend::faces {
 
 struct FaceStageOptions {
   ModelFile model;  ///< of the layout kFace
-  int width = 0;    ///< of the finished pictures
-  int height = 0;
-  float enlargement = 1;  ///< finished pixels per pixel of the source
-  float strength = 1;
-  int threads = 1;
+  FinderOptions finder;
 
   bool operator==(const FaceStageOptions&) const = default;
 };
-
-/// Faces narrower than this in the source have too little detail and are not restored.
-inline constexpr float kSmallestFace = 24;
-/// Faces larger than this in the output are not restored: a network of 512 pixels would soften them.
-inline constexpr float kLargestFace = 512;
 
 class FaceStage {
  public:
@@ -38,18 +28,15 @@ class FaceStage {
   /// is 4:2:0, left-sited. Without faces no sample changes.
   void Run(pixel::Image& image, std::int64_t number, bool is_cut, bool is_warm_up, pixel::ThreadPool& pool);
 
-  void set_strength(float strength) { options_.strength = strength; }
+  void set_strength(float strength) { finder_.set_strength(strength); }
 
   /// Number of restored faces so far, summed over frames.
   std::int64_t restored() const { return restored_; }
-  /// Work of the detector so far.
-  const DetectorWork& work() const { return detector_.work(); }
+  const DetectorWork& work() const { return finder_.work(); }
 
  private:
-  FaceStageOptions options_;
   std::unique_ptr<inference::Backend> backend_;
-  FaceDetector detector_;
-  FaceTracker tracker_;
+  FaceFinder finder_;
   FaceRestorer restorer_;
   std::int64_t restored_ = 0;
 };

@@ -4,14 +4,13 @@
 // The network gets a square crop aligned as in FFHQ. Only its change, result − crop, is added to the picture. So the
 // picture keeps grain and detail finer than the crop, the round trip cannot shift colours, and a network that changes
 // nothing has no effect. The change is weighted by strength, presence and a round mask that falls to 0 before the
-// crop's border (from kFull to kGone of half its side). It is clipped to ModelFile::max_change 8-bit levels, which
+// crop's border (from kMaskFull to kMaskGone of half its side). It is clipped to ModelFile::max_change 8-bit levels, which
 // preserves the person's identity.
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "faces/face_geometry.h"
+#include "faces/face_kernel.h"
+#include "faces/face_network.h"
 #include "faces/sampling.h"
 #include "reelmend/model.h"
 #include "inference/backend.h"
@@ -20,16 +19,12 @@
 
 namespace reelmend::faces {
 
-/// Weight of a position in the crop, 0…1; `x` and `y` are fractions of the crop's side.
-float MaskAt(float x, float y);
-
 class FaceRestorer {
  public:
-  /// `file`: input and output [1, 3, N, N], R′G′B′ in [−1, 1]; an optional second input named “weight” holds one
-  /// number. N is the file's own, 512 if open. Throws Error{kInvalidArgument} in one sentence.
+  /// Throws what FaceNetwork's constructor throws.
   FaceRestorer(inference::Backend& backend, const ModelFile& file, int threads);
 
-  int side() const { return side_; }
+  int side() const { return network_.side(); }
 
   /// Restores the face with these points in place. `strength`: 0…1; 0 changes no sample. Throws Error{kInternal}.
   void Run(pixel::Image& image, const Landmarks& points, float strength, pixel::ThreadPool& pool);
@@ -38,10 +33,8 @@ class FaceRestorer {
   void Infer(const pixel::Image& image, const Similarity& to_picture);
   void Paste(pixel::Image& image, const Similarity& to_crop, float strength, pixel::ThreadPool& pool) const;
 
-  std::unique_ptr<inference::TensorNetwork> network_;
-  std::size_t picture_end_ = 0;
-  int side_ = 0;
-  float max_change_ = 255;
+  FaceNetwork network_;
+  float max_change_;
   RgbPicture crop_;
   RgbPicture change_;  ///< R′G′B′, 8-bit levels
 };

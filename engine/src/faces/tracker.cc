@@ -85,18 +85,17 @@ std::vector<TrackedFace> FaceHistory::Shown() const {
   return shown;
 }
 
-std::vector<TrackedFace> FaceTracker::Update(const pixel::Image& image, std::int64_t number, bool is_cut,
-                                             pixel::ThreadPool& pool) {
+std::vector<TrackedFace> FaceTracker::Update(FacePicture& picture, std::int64_t number, bool is_cut, pixel::ThreadPool& pool) {
   if (is_cut) history_.Forget();
   const bool is_key = history_.empty() || number / kKeyEvery != last_number_ / kKeyEvery;
   last_number_ = number;
   if (is_key) {
-    history_.Add(detector_.Detect(image, pool));
+    history_.Add(detector_.Detect(picture, pool));
     return history_.Shown();
   }
   std::vector<Face> seen;
   for (const Face& face : history_.last()) {
-    const std::optional<Face> again = detector_.Follow(image, face);
+    const std::optional<Face> again = detector_.Follow(picture, face);
     if (!again) continue;
     // Two tracks may have moved onto the same face.
     const bool is_known = std::ranges::any_of(seen, [&](const Face& f) { return OverlapOfUnion(f.box, again->box) > 0.5F; });

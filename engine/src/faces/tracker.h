@@ -49,7 +49,7 @@ class FaceTracker {
   explicit FaceTracker(FaceDetector& detector) : detector_(detector) {}
 
   /// `number`: the frame's, counted over the whole video.
-  std::vector<TrackedFace> Update(const pixel::Image& image, std::int64_t number, bool is_cut, pixel::ThreadPool& pool);
+  std::vector<TrackedFace> Update(FacePicture& picture, std::int64_t number, bool is_cut, pixel::ThreadPool& pool);
 
  private:
   FaceDetector& detector_;

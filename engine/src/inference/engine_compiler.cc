@@ -15,7 +15,9 @@ CompiledEngine Compile(const std::shared_ptr<GpuBackend>& backend, const ModelFi
   engine.target = gpu.target.text();
   engine.device = gpu.device;
   GpuModel compiler(backend, model, gpu, EngineCache(request.folder));
-  if (!is_range) {
+  if (compiler.face_side() > 0) {
+    engine.width = engine.height = compiler.face_side();
+  } else if (!is_range) {
     engine.width = compiler.RoundedUp(request.width);
     engine.height = compiler.RoundedUp(request.height);
   }
@@ -38,7 +40,8 @@ CompiledEngine Compile(const std::shared_ptr<GpuBackend>& backend, const ModelFi
 std::vector<CompiledEngine> CompileEngines(const std::shared_ptr<GpuBackend>& backend, const ModelFile& model,
                                            const TargetGpu& gpu, const CompileRequest& request) {
   std::vector<CompiledEngine> engines = {Compile(backend, model, gpu, request, false)};
-  if (!backend->builds_anywhere()) engines.push_back(Compile(backend, model, gpu, request, true));
+  // Networks for faces know one size only.
+  if (!backend->builds_anywhere() && model.layout != ModelFile::Layout::kFace) engines.push_back(Compile(backend, model, gpu, request, true));
   for (const CompiledEngine& engine : engines) {
     if (engine.not_built.empty()) return engines;
   }

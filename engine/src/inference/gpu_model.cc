@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "reelmend/error.h"
+#include "inference/face_network.h"
 #include "inference/model_loader.h"
 #include "inference/onnx_half.h"
 #include "inference/sha256.h"
@@ -49,7 +50,9 @@ auto Named(const ModelFile& file, const Work& work) {
 GpuModel::GpuModel(std::shared_ptr<GpuBackend> backend, const ModelFile& file, TargetGpu gpu, EngineCache cache)
     : backend_(std::move(backend)), file_(file), gpu_(std::move(gpu)), cache_(std::move(cache)) {
   const std::string bytes = ReadModelFile(file);
-  HalfNetwork half = Named(file_, [&] { return ToHalf(bytes); });
+  const bool is_for_faces = file.layout == ModelFile::Layout::kFace;
+  HalfNetwork half = Named(file_, [&] { return ToHalf(is_for_faces ? WithConstantWeight(bytes) : bytes); });
+  if (is_for_faces) face_side_ = FaceSide(bytes);
   // Otherwise engines of an older version of this conversion would be used again.
   sha256_ = Sha256(half.changes_quantisation ? half.onnx : bytes);
   onnx_ = std::move(half.onnx);

@@ -52,6 +52,8 @@ class GpuModel {
 
   const std::string& precision() const { return precision_; }
   const ModelFile& file() const { return file_; }
+  /// Side of the pictures of a network for faces; 0 for others.
+  int face_side() const { return face_side_; }
   /// Number of engines that this object built because the cache had none.
   int built() const { return built_; }
   /// Saves the backend's cache after contexts were made.
@@ -75,6 +77,7 @@ class GpuModel {
   std::string sha256_;
   std::string onnx_;
   std::string precision_;
+  int face_side_ = 0;
   std::shared_ptr<BackendCache> backend_cache_;
   int built_ = 0;
   bool keeps_engines_ = false;

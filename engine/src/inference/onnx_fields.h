@@ -26,6 +26,7 @@ inline constexpr std::uint64_t kUnsigned16 = 4;
 inline constexpr std::uint64_t kSigned16 = 5;
 inline constexpr std::uint64_t kSigned32 = 6;
 inline constexpr std::uint64_t kHalf = 10;
+inline constexpr std::uint64_t kDouble = 11;
 inline constexpr std::uint64_t kAttributeIsInt = 2;
 inline constexpr std::uint64_t kAttributeIsTensor = 4;
 

@@ -69,8 +69,6 @@ void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice devic
   if (plan.model == "none") return;
   plan.models = BestOfEachScale(options.models, plan.model, device);
   if (device == NetworkDevice::kCpu) plan.speed = ExpectedSpeed(options, stored, plan);
-  plan.engine_folder = options.engine_folder;
-  plan.may_write_engines = options.may_write_engines;
   const ModelFile file = FitNetwork(options.models, plan.model, stored, plan.output, device)->file;
   plan.restores_luma = file.max_strength > 0 && (inference::TakesStrength(file.layout) || file.is_blind);
   plan.is_blind = file.is_blind;

@@ -18,6 +18,10 @@
 #include "plan/plan_record.h"
 #include "reelmend/error.h"
 
+extern "C" {
+#include <libavutil/mathematics.h>
+}
+
 namespace reelmend::plan {
 namespace {
 
@@ -72,7 +76,7 @@ bool CanRunNetworksOnCpu() {
 
 void PlanFaces(const EnhanceOptions& options, Plan& plan) {
   if (plan.strengths.face_restoration <= 0) return;
-  plan.why_no_faces = WhyNoFaces(options, plan.device_restores_faces);
+  plan.why_no_faces = WhyNoFaces(options);
   // Asked here and not in WhyNoFaces, because it loads OpenVINO.
   if (plan.why_no_faces.empty() && !CanRunNetworksOnCpu()) plan.why_no_faces = "OpenVINO cannot be loaded here";
   if (!plan.why_no_faces.empty()) {
@@ -84,8 +88,11 @@ void PlanFaces(const EnhanceOptions& options, Plan& plan) {
 
 }  // namespace
 
-std::string WhyNoFaces(const EnhanceOptions& options, bool device_restores_faces) {
-  if (!device_restores_faces) return "faces are restored on the CPU only";
+std::int64_t FrameNumber(const Plan& plan, std::int64_t pts) {
+  return av_rescale_q_rnd(pts, plan.time_base, av_inv_q(plan.frame_rate), AV_ROUND_NEAR_INF);
+}
+
+std::string WhyNoFaces(const EnhanceOptions& options) {
   if (!FindFaceModel(options.models)) return "no network for faces is installed";
   if (!faces::CanDetectFaces()) return "this build has no face detector";
   return "";
@@ -128,7 +135,8 @@ Plan MakePlan(ByteSource& source, const EnhanceOptions& options, const PlanConte
   // Taken from the record, if there is one: finding it again may read far into the source.
   if (context.record == nullptr) plan.source.duration_s = media::DeclaredDuration(demuxer, meter, source).seconds;
   DescribePictures(*demuxer.video(), *first, options, plan);
-  plan.device_restores_faces = context.device_restores_faces;
+  plan.engine_folder = options.engine_folder;
+  plan.may_write_engines = options.may_write_engines;
   if (context.record != nullptr) {
     Decide(*context.record, options, context.device, plan);
     return plan;

@@ -49,7 +49,6 @@ struct Plan {
   std::string why_no_faces;             ///< why faces are not restored, though they should be; otherwise empty
   std::vector<PlannedStage> stages;     ///< the stages with reasons; only reported
   std::string condition;               ///< damage of the source, in words (DescribeDamage)
-  bool device_restores_faces = true;
   std::string engine_folder;           ///< EnhanceOptions::engine_folder
   bool may_write_engines = true;
   std::optional<SegmentCut> cut;       ///< the planned segment that this run enhances; none: the whole video
@@ -67,14 +66,16 @@ struct Plan {
 /// in part (pixel/accumulation_limits.h). A faithful network follows what the source shows, and is left alone.
 inline constexpr float kSteadyStrength = 1;
 
+/// Number of the frame with this timestamp, in the plan's time base: the same in every segment of the video.
+std::int64_t FrameNumber(const Plan& plan, std::int64_t pts);
+
 /// The reason why faces cannot be restored here; empty if they can.
-std::string WhyNoFaces(const EnhanceOptions& options, bool device_restores_faces);
+std::string WhyNoFaces(const EnhanceOptions& options);
 
 /// How the job that is planned runs.
 struct PlanContext {
   int threads = 1;
   std::function<bool()> is_cancelled = {};
-  bool device_restores_faces = true;
   NetworkDevice device = NetworkDevice::kCpu;  ///< where networks run
   const PlanRecord* record = nullptr;          ///< its decisions are taken, if there is one
 };

@@ -78,7 +78,7 @@ std::string WhyFaces(const EnhanceOptions& options, const Plan& plan) {
   const std::string asked = Asked(options.face_restoration);
   if (options.face_restoration.mode == Strength::Mode::kOff) return asked;
   if (!plan.why_no_faces.empty()) return plan.why_no_faces;
-  if (const std::string obstacle = WhyNoFaces(options, plan.device_restores_faces); !obstacle.empty()) return obstacle;
+  if (const std::string obstacle = WhyNoFaces(options); !obstacle.empty()) return obstacle;
   if (!asked.empty()) return asked + ", for the faces that are found";
   return "the source has " + ErrorOf(plan.traits) + (plan.face_model ? ", for the faces that are found" : "");
 }

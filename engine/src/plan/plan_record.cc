@@ -283,11 +283,7 @@ void Decide(const PlanRecord& record, const EnhanceOptions& options, NetworkDevi
   plan.model = decided.model;
   plan.stages = decided.stages;
   plan.condition = decided.condition;
-  if (plan.model != "none") {
-    plan.models = Planned(options.models, decided, device);
-    plan.engine_folder = options.engine_folder;
-    plan.may_write_engines = options.may_write_engines;
-  }
+  if (plan.model != "none") plan.models = Planned(options.models, decided, device);
   if (decided.face_model) plan.face_model = FindFaceModel(options.models);
   if (Identity(plan.models, plan.model) != Identity(decided.models, decided.model) || FaceIdentity(plan) != FaceIdentity(decided)) {
     throw Error(ErrorCode::kSegmentMismatch,

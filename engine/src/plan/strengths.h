@@ -44,7 +44,7 @@ float Resolve(const Strength& strength, float automatic);
 ///   the used range is 16 times the error or more, 0 at 6 times. A fixed strength also spreads the levels, fully from 0.5
 ///   on, and equalises locally at that strength.
 /// - face restoration: error ÷ 8 levels, at most 0.8. It is 0 below an error of 0.6 levels, and if faces cannot be found or
-///   restored: a build without the detector, no network for faces, a GPU.
+///   restored: a build without the detector, no network for faces.
 ///
 /// Measured on 152 photographs and 8 synthetic pictures at ×1 and ×2, unchanged, one stop lighter, 1.5 and 3 stops darker:
 /// on the clean ones, denoising and sharpening together differ from a plain resize by a PSNR of at least 49.1 dB. The levels

@@ -128,8 +128,8 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     std::optional<plan::PlanRecord> record;
     if (!options_.segment_plan.empty()) record = plan::ReadRecord(options_.segment_plan);
     input_->Open();
-    plan_ = plan::MakePlan(*input_, options_, {threads_, callbacks_.is_cancelled, processor_->restores_faces(),
-                                               processor_->network_device(), record ? &*record : nullptr});
+    plan_ = plan::MakePlan(*input_, options_, {threads_, callbacks_.is_cancelled, processor_->network_device(),
+                                               record ? &*record : nullptr});
     if (!record) return;
     if (options_.segment_index < 0 || static_cast<std::size_t>(options_.segment_index) >= record->cuts.size()) {
       throw Error(ErrorCode::kInvalidArgument, "The plan has no segment of that number.");
@@ -408,7 +408,7 @@ EnhancePlan PlanEnhance(const std::string& input_path, const EnhanceOptions& opt
     if (!processor->runs_networks()) supported.models.clear();
     const int threads = options.threads > 0 ? options.threads : device::AvailableCores();
     const plan::Plan made = plan::MakePlan(input_path, supported,
-                                           {threads, callbacks.is_cancelled, processor->restores_faces(), processor->network_device()});
+                                           {threads, callbacks.is_cancelled, processor->network_device()});
     return {made.source, made.output.width, made.output.height, processor->name(), made.model, made.stages, made.condition};
   });
 }

@@ -44,7 +44,7 @@ SegmentPlan MakeSegments(const std::string& input_path, const EnhanceOptions& op
   plan::PlanRecord record;
   record.device = processor->network_device();
   record.encoder = options.encoder;
-  record.plan = plan::MakePlan(input_path, supported, {threads, callbacks.is_cancelled, processor->restores_faces(), record.device});
+  record.plan = plan::MakePlan(input_path, supported, {threads, callbacks.is_cancelled, record.device});
   Cutting cutting = Cut(input_path, record.plan, options, lengths, callbacks);
   record.cuts = std::move(cutting.cuts);
   const plan::Plan& made = record.plan;

@@ -170,6 +170,29 @@ INSTANTIATE_TEST_SUITE_P(Shipped, GpuNetworkFiles, ::testing::ValuesIn(kNetworkC
   return name;
 });
 
+TEST_F(GpuNetworks, FacesAreRestoredAsOnTheCpu) {
+  const std::string in = folder_.File("person.mp4");
+  const std::string person = FileExists("engine/tests/media/face.jpg") ? "engine/tests/media/face.jpg" : test_paths::SourceDir() + "/tests/media/face.jpg";
+  Ffmpeg("-loop 1 -framerate 25 -t 1 -i " + person +
+         " -vf 'scale=250:-2,pad=400:320:(ow-iw)/2:(oh-ih)/2:gray,crop=iw-40:ih-40:20+12*sin(n/11):20+10*sin(n/7)' -c:v libx264 -crf 30 "
+         "-pix_fmt yuv420p " + in);
+  EnhanceOptions options = Options();
+  ModelFile faces = Shipped("faces-256.onnx", ModelFile::Precision::kFp32);
+  faces.scale = faces.multiple = 1;
+  faces.layout = ModelFile::Layout::kFace;
+  faces.max_change = 32;
+  options.models.push_back(faces);
+  options.face_restoration = {Strength::Mode::kFixed, 1};
+  const std::string by_gpu = folder_.File("gpu.mp4");
+  const std::string by_cpu = folder_.File("cpu.mp4");
+  const EnhanceResult result = run::EnhanceOn(ProcessorOn(), in, by_gpu, options);
+  options.device = "cpu";
+  const EnhanceResult expected = Enhance(in, by_cpu, options);
+  EXPECT_EQ(result.faces, result.frames);
+  EXPECT_EQ(result.faces, expected.faces);
+  EXPECT_GT(Psnr(DecodeLuma(by_gpu), DecodeLuma(by_cpu)), 46);
+}
+
 TEST_F(GpuNetworks, TwoPicturesAtOnceAreEachWhatTheyAreAlone) {
   inference::GpuModel model(backend_, Fast(), gpu_, inference::EngineCache(Engines()));
   const auto first = Pattern(322, 182, 3);

@@ -57,7 +57,6 @@ class RecordingProcessor : public device::Processor {
   explicit RecordingProcessor(std::vector<Encoded>& seen) : seen_(seen) {}
   std::string name() const override { return cpu_->name(); }
   bool runs_networks() const override { return cpu_->runs_networks(); }
-  bool restores_faces() const override { return cpu_->restores_faces(); }
   AVBufferRef* decoder_device() const override { return nullptr; }
   std::unique_ptr<device::FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int queued) override {
     return std::make_unique<RecordingEncoder>(cpu_->MakeEncoder(options, queued), seen_);

@@ -1,0 +1,63 @@
+#include "cuda/face_network.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "cuda/enqueue.h"
+#include "cuda/network_runner.h"
+#include "inference/half.h"
+
+namespace reelmend::cuda {
+
+FaceNetwork::FaceNetwork(std::shared_ptr<Device> device, const FaceModel& model, inference::Backend& openvino, int threads)
+    : arena_(std::move(device)) {
+  const std::size_t bytes = std::size_t{3} * model.side * model.side * sizeof(Half);
+  crop_ = {static_cast<Half*>(arena_.MakeCleared(bytes)), 3, model.side, model.side};
+  made_ = {static_cast<Half*>(arena_.MakeCleared(bytes)), 3, model.side, model.side};
+  try {
+    LoadOnDevice(model);
+  } catch (const DeviceLost&) {
+    throw;
+  } catch (const Error&) {
+    LoadOnCpu(model, openvino, threads);
+  }
+}
+
+void FaceNetwork::LoadOnDevice(const FaceModel& model) {
+  arena_.device()->MakeCurrent();
+  const auto gpu_model = model.open();
+  network_ = gpu_model->Load(model.side, model.side);
+  const auto bytes = static_cast<std::size_t>(network_->workspace_bytes());
+  context_ = network_->MakeContext({crop_.data, made_.data, bytes > 0 ? arena_.Make(bytes) : nullptr});
+  gpu_model->KeepBackendCache();
+}
+
+void FaceNetwork::LoadOnCpu(const FaceModel& model, inference::Backend& openvino, int threads) {
+  context_.reset();
+  network_.reset();
+  on_cpu_ = std::make_unique<faces::FaceNetwork>(openvino, model.file, threads);
+  transfer_ = MakePinnedMemory(arena_.device(), samples() * sizeof(Half));
+}
+
+void FaceNetwork::Run(StreamHandle stream) {
+  if (!is_on_device()) return RunOnCpu(stream);
+  arena_.device()->MakeCurrent();
+  EnqueueNetwork(*context_, stream);
+}
+
+void FaceNetwork::RunOnCpu(StreamHandle stream) {
+  Device& device = *arena_.device();
+  const std::size_t bytes = samples() * sizeof(Half);
+  CopyBytes(device, transfer_.get(), crop_.data, bytes, stream);
+  device.WaitForStream(stream);
+  auto* halves = static_cast<std::uint16_t*>(transfer_.get());
+  std::transform(halves, halves + samples(), on_cpu_->input(), inference::HalfToFloat);
+  on_cpu_->Run();
+  const float* made = on_cpu_->output();
+  std::transform(made, made + samples(), halves, inference::FloatToHalf);
+  CopyBytes(device, made_.data, halves, bytes, stream);
+}
+
+}  // namespace reelmend::cuda

@@ -1,0 +1,60 @@
+// Restoration of faces on a device: the same as faces/face_stage.cc.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "cuda/device_arena.h"
+#include "cuda/face_network.h"
+#include "cuda/kernels.h"
+#include "faces/face_finder.h"
+#include "inference/backend.h"
+#include "pixel/thread_pool.h"
+
+namespace reelmend::cuda {
+
+struct FaceOptions {
+  FaceModel model;
+  faces::FinderOptions finder;
+};
+
+/// Note [Faces on a device]
+/// The picture stays on the device. The host runs the detector: its networks are tiny, and each decides what the next one looks at. For
+/// that it gets a reduced picture every faces::kKeyEvery frames, and squares of 24 or 48 pixels. The crop of a face, the network that
+/// restores it and the blend are work on the device, in fp16. The host waits for the picture; meanwhile later pictures go on in the
+/// inference slots of the main network.
+class FaceStage {
+ public:
+  /// For left-sited pictures of that shape. Loads the detector and the network. Throws Error{kUnavailable}, and what FaceNetwork's
+  /// constructor throws.
+  FaceStage(std::shared_ptr<Device> device, const FaceOptions& options, const Picture& shape);
+  ~FaceStage();
+  FaceStage(const FaceStage&) = delete;
+  FaceStage& operator=(const FaceStage&) = delete;
+
+  /// Once per picture, in order; works in place. `state`: SceneStage's, of this picture. `number`: of its frame in the whole video.
+  /// Waits for the stream. A warm-up frame is analysed only.
+  void Run(const Picture& picture, const TemporalState* state, std::int64_t number, bool is_warm_up, StreamHandle stream);
+
+  /// Number of restored faces so far, summed over frames.
+  std::int64_t restored() const { return restored_; }
+
+ private:
+  class SearchedPicture;
+
+  bool IsCut(const TemporalState* state, StreamHandle stream);
+  void Restore(const Picture& picture, const faces::FoundFace& face, StreamHandle stream);
+
+  FaceOptions options_;
+  DeviceArena arena_;
+  pixel::ThreadPool pool_;
+  std::unique_ptr<inference::Backend> openvino_;
+  faces::FaceFinder finder_;
+  std::unique_ptr<SearchedPicture> searched_;
+  PinnedMemory is_cut_;
+  FaceNetwork network_;
+  float* change_ = nullptr;  ///< [3, side, side]
+  std::int64_t restored_ = 0;
+};
+
+}  // namespace reelmend::cuda

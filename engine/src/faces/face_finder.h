@@ -1,0 +1,59 @@
+// Which faces of a video are restored, where, and how strongly: the same on every device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "faces/detector.h"
+#include "faces/tracker.h"
+#include "inference/backend.h"
+#include "pixel/thread_pool.h"
+#include "reelmend/enhance.h"
+
+namespace reelmend::faces {
+
+struct FinderOptions {
+  int width = 0;  ///< of the finished pictures
+  int height = 0;
+  float enlargement = 1;  ///< finished pixels per pixel of the source
+  float strength = 1;
+  int threads = 1;
+
+  bool operator==(const FinderOptions&) const = default;
+};
+
+/// For pictures of a source of size `in` that become `out`.
+FinderOptions MakeFinderOptions(Size in, Size out, float strength, int threads);
+
+/// Faces narrower than this in the source have too little detail and are not restored.
+inline constexpr float kSmallestFace = 24;
+/// Faces larger than this in the output are not restored: a network of 512 pixels would soften them.
+inline constexpr float kLargestFace = 512;
+
+struct FoundFace {
+  Landmarks points;
+  float strength = 0;  ///< of its restoration, above 0 up to 1
+};
+
+class FaceFinder {
+ public:
+  /// `backend` runs the detector, on the CPU. Throws Error{kUnavailable} in one sentence.
+  FaceFinder(inference::Backend& backend, const FinderOptions& options);
+
+  /// Once per frame, in order. `number`: the frame's number in the whole video.
+  std::vector<FoundFace> Find(FacePicture& picture, std::int64_t number, bool is_cut, pixel::ThreadPool& pool);
+
+  void set_strength(float strength) { options_.strength = strength; }
+  /// Size of the reduced picture that Find asks for; 0 if the pictures are too small for any face.
+  Size searched_size() const { return detector_.searched_size(); }
+  /// Work of the detector so far.
+  const DetectorWork& work() const { return detector_.work(); }
+
+ private:
+  FinderOptions options_;
+  FaceDetector detector_;
+  FaceTracker tracker_;
+};
+
+}  // namespace reelmend::faces
