@@ -8,6 +8,8 @@ import { loadSecrets } from './secrets.ts';
 import { unlessAborted } from '../domain/unless-aborted.ts';
 import { certificateCode, createStore, migrate, parseConnectionUrl } from '../store/index.ts';
 
+export { hasDatabase } from '../postgres/embedded.ts';
+
 export interface OpenStore {
   /** of the store; default: its own */
   maxConnections?: number | undefined;

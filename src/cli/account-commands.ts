@@ -6,7 +6,7 @@ import { keyOverlapDaysRange } from '../domain/limits.ts';
 import { type QuotaChanges, type QuotaName, quotaNames } from '../domain/quotas.ts';
 import { assertNoneFailed } from '../store/index.ts';
 import { positiveWhole } from './options.ts';
-import { changeOfAccount, known, type Opened, requireOpen, showAll, showOfAccount, withStore } from './with-store.ts';
+import { changeOfAccount, known, type Opened, requireOpen, showAll, showOfAccount, withNewStore, withStore } from './with-store.ts';
 import { show } from './table.ts';
 import { plain } from './terminal.ts';
 
@@ -114,7 +114,7 @@ export function accountCommands(): Command {
     .command('create')
     .description('create an account; it stays pending until you approve it')
     .argument('<name>', 'name of the account', accountName)
-    .action((name: string) => withStore(async ({ store }) => show(await store.accounts.create({ name }))));
+    .action((name: string) => withNewStore(async ({ store }) => show(await store.accounts.create({ name }))));
   accounts
     .command('approve')
     .description('enable the live keys of an account')

@@ -8,7 +8,7 @@ import { createPasswords } from '../domain/passwords.ts';
 import { type Role, roles } from '../domain/roles.ts';
 import type { ConsoleUser } from '../store/index.ts';
 import { accountName } from './account-commands.ts';
-import { changeOfAccount, known, type Opened, showAll, withStore } from './with-store.ts';
+import { changeOfAccount, known, type Opened, showAll, withNewStore, withStore } from './with-store.ts';
 import { show } from './table.ts';
 import { terminal } from './terminal.ts';
 
@@ -41,7 +41,7 @@ async function requireEmail(email: string): Promise<void> {
 async function addOperator(email: string, options: PasswordOptions & { existing?: boolean }): Promise<void> {
   await requireEmail(email);
   const { password, made } = await readPassword(options);
-  await withStore(async ({ store }) => {
+  await withNewStore(async ({ store }) => {
     const found = await store.users.byEmail(email);
     if (found !== null && !made) {
       throw new Error(`${email} already has a password; use users reset-password to change it.`);
@@ -75,7 +75,7 @@ async function createUser(store: Opened['store'], { email, password, name = emai
 async function addUser(email: string, { name, ...options }: PasswordOptions & { name?: string }): Promise<void> {
   await requireEmail(email);
   const { password, made } = await readPassword(options);
-  await withStore(async ({ store }) => {
+  await withNewStore(async ({ store }) => {
     const user = await createUser(store, { email, password, name });
     show({ ...user, ...(made ? { password } : {}) });
   });

@@ -1,5 +1,4 @@
 /** Shared by the commands that need the database: opening it, refusing unknown ids. */
-import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Config } from '../app/config.ts';
 import type { openStore } from '../app/open-store.ts';
@@ -9,12 +8,18 @@ import { configOfTerminal, terminal } from './terminal.ts';
 
 export type Opened = Awaited<ReturnType<typeof openStore>> & { config: Config };
 
-/** Runs `work` with the migrated database and closes it afterwards. */
-export async function withStore<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
+/** Runs `work` with the migrated database and closes it afterwards. Throws if there is no database. */
+export const withStore = <T>(work: (opened: Opened) => Promise<T>): Promise<T> => withDatabase({ mayCreate: false }, work);
+
+/** The same for the commands that an operator may run before the first start of the service: creates the database if there is none. */
+export const withNewStore = <T>(work: (opened: Opened) => Promise<T>): Promise<T> => withDatabase({ mayCreate: true }, work);
+
+async function withDatabase<T>({ mayCreate }: { mayCreate: boolean }, work: (opened: Opened) => Promise<T>): Promise<T> {
   const config = configOfTerminal();
-  requireService(config);
   // Loaded here, so that `--help` and offline commands do not load the database driver.
-  const opened = await (await import('../app/open-store.ts')).openStore(config);
+  const { hasDatabase, openStore } = await import('../app/open-store.ts');
+  if (!hasDatabase(config) && !(mayCreate && isChosen(config))) throw new Error(noDatabase(config));
+  const opened = await openStore(config);
   try {
     return await work({ ...opened, config });
   } catch (error) {
@@ -64,13 +69,11 @@ export function changeOfAccount(id: string, work: (opened: Opened) => Promise<ob
   });
 }
 
-/** A default data folder must exist: otherwise the command would create a new service. */
-function requireService({ databaseUrl, dataDir }: Config): void {
-  if (databaseUrl !== undefined || terminal().env['REELMEND_DATA_DIR'] || basename(dataDir) === '.data' || existsSync(dataDir)) return;
-  throw new Error(
-    `There is no service here: the folder ${dataDir} does not exist. Run the command in the folder of the service, or set REELMEND_DATA_DIR or DATABASE_URL to the service's values.`,
-  );
-}
+/** Whether the data folder is that of a checkout or of the variable. It is the user's where there is no service: a database there would be a second one. */
+const isChosen = ({ dataDir }: Config): boolean => !!terminal().env['REELMEND_DATA_DIR'] || basename(dataDir) === '.data';
+
+const noDatabase = ({ dataDir }: Config): string =>
+  `There is no database in the data folder ${dataDir}: run the command in the folder of the service, or set REELMEND_DATA_DIR or DATABASE_URL as the service has them.`;
 
 /** An id that the database does not have. `withStore` adds which database. */
 class Unknown extends Error {}

@@ -5,7 +5,7 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { chown, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { arch, platform } from 'node:os';
@@ -35,8 +35,21 @@ export interface OpenDatabase {
 /** Throws one plain sentence when the platform has no embedded binaries or the server does not start. */
 export async function openDatabase({ databaseUrl, dataDir, onRestart = () => {} }: OpenDatabase): Promise<Database> {
   if (databaseUrl !== undefined) return { url: databaseUrl, stop: async () => {} };
-  const server = new EmbeddedServer(join(dataDir, 'postgres'), await binaries(), onRestart);
+  const server = new EmbeddedServer(homeIn(dataDir), await binaries(), onRestart);
   return server.open();
+}
+
+const homeIn = (dataDir: string) => join(dataDir, 'postgres');
+const clusterIn = (home: string) => join(home, 'data');
+
+/** Whether openDatabase would find a database. True also for a folder that this user may not read, so that opening it says why. */
+export function hasDatabase({ databaseUrl, dataDir }: Pick<OpenDatabase, 'databaseUrl' | 'dataDir'>): boolean {
+  if (databaseUrl !== undefined) return true;
+  try {
+    return statSync(clusterIn(homeIn(dataDir)), { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true;
+  }
 }
 
 interface Binaries {
@@ -115,7 +128,7 @@ class EmbeddedServer {
   constructor(home: string, found: Binaries, onRestart: (error?: unknown) => void) {
     this.#onRestart = onRestart;
     this.#home = home;
-    this.#data = join(home, 'data');
+    this.#data = clusterIn(home);
     this.#facts = join(home, 'server.json');
     this.#clients = join(home, 'clients');
     this.#binaries = found;

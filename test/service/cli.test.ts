@@ -327,7 +327,7 @@ describe('an error is one line and exit status 1', () => {
       says: /^reelmend: There is no user nobody@example\.com in the database of the data folder \/\S+\.\n$/,
     },
     'a data folder that is a file': {
-      args: ['accounts', 'list'],
+      args: ['accounts', 'create', 'Ada'],
       env: { REELMEND_DATA_DIR: '/dev/null' },
       says: /^reelmend: \/dev\/null\/secrets\.json: not a directory\.\n$/,
     },
@@ -342,6 +342,8 @@ describe('an error is one line and exit status 1', () => {
       says: /^reelmend: DATABASE_URL: no PostgreSQL answers at 127\.0\.0\.1:9 \(ECONNREFUSED\)\.\n$/,
     },
   };
+  beforeAll(() => reelmend(['accounts', 'create', 'Ada']));
+
   it.each(Object.entries(wrong))('%s', async (_name, { args, env, says }) => {
     const { status, stdout, stderr } = await reelmend(args, env);
     expect(status).toBe(1);

@@ -1,11 +1,12 @@
 /** What operators read at a terminal, and what programs get. And where data lies that nobody has named a folder for. */
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultDataDir } from '../../src/app/folders.ts';
-import type { Config } from '../../src/app/config.ts';
+import { type Config, loadConfig } from '../../src/app/config.ts';
+import { openStore } from '../../src/app/open-store.ts';
 import { show } from '../../src/cli/table.ts';
 import { atTerminal, type Terminal } from '../../src/cli/terminal.ts';
 import { databaseOf } from '../../src/cli/with-store.ts';
@@ -103,6 +104,7 @@ describe('a command that looks in the wrong database', () => {
   it('names the folder of the embedded one', async () => {
     const env = { PATH: process.env['PATH']!, HOME: dir, REELMEND_DATA_DIR: join(dir, 'elsewhere') };
     const place = `the database of the data folder ${join(dir, 'elsewhere')}`;
+    await (await openStore(loadConfig(env))).close();
     const unknown = {
       'job job_01jdq4s9xkf5v8t2m6w0c3rhbz': ['job', 'job_01jdq4s9xkf5v8t2m6w0c3rhbz'],
       'key key_01jdq4s9xkf5v8t2m6w0c3rhbz': ['keys', 'revoke', 'key_01jdq4s9xkf5v8t2m6w0c3rhbz'],
@@ -147,17 +149,58 @@ describe('the folder for data', () => {
     expect(defaultDataDir({ HOME: '/home/ada', XDG_DATA_HOME: 'relative' }, plain)).toBe('/home/ada/.local/share/reelmend');
   });
 
-  it('is not made by a command that only looks for a service', async () => {
+  const noDatabase = (folder: string) =>
+    `reelmend: There is no database in the data folder ${folder}: run the command in the folder of the service, or set REELMEND_DATA_DIR or DATABASE_URL as the service has them.\n`;
+  const home = async () => realpath(await mkdtemp(join(dir, 'home-')));
+  const inFolder = async <T>(folder: string, work: () => Promise<T>): Promise<T> => {
     const cwd = process.cwd();
-    const empty = await mkdtemp(join(dir, 'empty-'));
-    process.chdir(empty);
-    try {
-      const { status, stderr } = await spawnCommand(['accounts', 'list'], { env: { PATH: process.env['PATH']!, HOME: empty } });
-      expect(status).toBe(1);
-      expect(stderr).toMatch(/^reelmend: There is no service here: the folder \S+\.local\/share\/reelmend does not exist\. [^\n]+\n$/);
-      expect(existsSync(join(empty, '.local'))).toBe(false);
-    } finally {
-      process.chdir(cwd);
-    }
+    process.chdir(folder);
+    return work().finally(() => process.chdir(cwd));
+  };
+
+  it.each([
+    ['is not made by a command', false],
+    ['that other commands have made gets no database', true],
+  ])('of the user %s that looks for a service in another folder', async (_what, exists) => {
+    const empty = await home();
+    const ofUser = join(empty, '.local', 'share', 'reelmend');
+    if (exists) await mkdir(ofUser, { recursive: true });
+    const env = { PATH: process.env['PATH']!, HOME: empty };
+    await inFolder(empty, async () => {
+      expect(await spawnCommand(['accounts', 'list'], { env })).toEqual({ status: 1, stdout: '', stderr: noDatabase(ofUser) });
+      expect((await runCommand(['operators', 'add', 'ops@example.com'], { env })).stderr).toBe(noDatabase(ofUser));
+    });
+    expect(exists ? await readdir(ofUser) : existsSync(join(empty, '.local'))).toEqual(exists ? [] : false);
+  });
+
+  const id = '01jdq4s9xkf5v8t2m6w0c3rhbz';
+  const ofExisting = [
+    ...[['approve'], ['reject'], ['set-plan', 'studio'], ['set-quotas', '--jobs-per-day', '5'], ['grant', '1'], ['withdraw', '1'], ['close', '--yes']].map(([name, ...more]) => ['accounts', name!, `acct_${id}`, ...more]),
+    ...[['keys', 'create'], ['keys', 'list'], ['audit', 'export'], ['certificates', 'export'], ['webhooks', 'secret']].map((words) => [...words, `acct_${id}`]),
+    ...['reset-password', 'password-link', 'reset-two-factor', 'remove'].map((name) => ['users', name, 'ann@example.com']),
+    ...['accounts', 'users', 'operators', 'signing-keys'].map((group) => [group, 'list']),
+    ['users', 'invite', `acct_${id}`, 'ann@example.com'],
+    ['operators', 'remove', 'ann@example.com'],
+    ['keys', 'revoke', `key_${id}`],
+    ['ledger', 'check'],
+    ['signing-keys', 'rotate'],
+    ['job', `job_${id}`],
+  ];
+
+  it.each(ofExisting.map((args) => [args.join(' '), args] as const))('that is new gets no database by: %s', async (_name, args) => {
+    const folder = join(await home(), 'new');
+    const env = { PATH: process.env['PATH']!, HOME: dir, REELMEND_DATA_DIR: folder };
+    expect(await runCommand(args, { env })).toEqual({ status: 1, stdout: '', stderr: noDatabase(folder) });
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  it.each([
+    ['accounts create', ['accounts', 'create', 'Ada']],
+    ['users add', ['users', 'add', 'ann@example.com']],
+    ['operators add', ['operators', 'add', 'ann@example.com']],
+  ])('that is new gets a database by what may come before the first start: %s', async (_name, args) => {
+    const env = { PATH: process.env['PATH']!, HOME: dir, REELMEND_DATA_DIR: join(await home(), 'new') };
+    expect(await runCommand(args, { env })).toMatchObject({ status: 0, stderr: '' });
+    expect(JSON.parse((await runCommand(['accounts', 'list'], { env })).stdout)).toHaveLength(1);
   });
 });
