@@ -4,7 +4,7 @@ import { generateApiKey, hashApiKey, type KeyAccess, keyAccesses, longestKeyName
 import type { Mode, Tier } from '../domain/job.ts';
 import { keyOverlapDaysRange } from '../domain/limits.ts';
 import { type QuotaChanges, type QuotaName, quotaNames } from '../domain/quotas.ts';
-import { assertNoneFailed } from '../store/index.ts';
+import { assertNoneFailed, type Batch } from '../store/index.ts';
 import { positiveWhole } from './options.ts';
 import { changeOfAccount, known, type Opened, requireOpen, showAll, showOfAccount, withNewStore, withStore } from './with-store.ts';
 import { show } from './table.ts';
@@ -71,6 +71,30 @@ async function closeAccount(id: string, { yes = false }: { yes?: boolean }): Pro
   });
 }
 
+/** For a customer who wants everything erased, but keeps the account. */
+async function deleteJobs(id: string, { yes = false }: { yes?: boolean }): Promise<void> {
+  await changeOfAccount(id, async ({ store }) => {
+    const { name } = known(await store.accounts.get(id), 'account', id);
+    if (!yes) {
+      throw new Error(`Deleting the jobs of ${id} (${plain(name)}) cancels the unfinished ones and deletes all videos, previews and uploads permanently; add --yes to confirm.`);
+    }
+    const jobs = await together(store.jobs.deleteOfAccount(id, deletedAtOnce));
+    const uploads = await together(store.uploads.deleteOfAccount(id, deletedAtOnce));
+    for (const batch of [jobs, uploads]) assertNoneFailed(batch);
+    return { ...known(await store.accounts.get(id), 'account', id), deletedJobs: jobs.deleted, deletedUploads: uploads.deleted };
+  });
+}
+
+async function together(batches: AsyncIterable<Batch>) {
+  const all = { found: 0, deleted: 0, failures: [] as unknown[] };
+  for await (const { found, done, failures } of batches) {
+    all.found += found;
+    all.deleted += done.length;
+    all.failures.push(...failures);
+  }
+  return all;
+}
+
 /** Changes an open account and prints it. */
 const change = (id: string, how: (accounts: Opened['store']['accounts']) => Promise<object | null>): Promise<void> =>
   changeOfAccount(id, async ({ store }) => known(await how(store.accounts), 'open account', id));
@@ -133,6 +157,12 @@ export function accountCommands(): Command {
     .action((id: string, plan: string) => change(id, (accounts) => accounts.setPlan(id, plan)));
   accounts.addCommand(setQuotasCommand());
   for (const movement of movements) accounts.addCommand(movementCommand(movement));
+  accounts
+    .command('delete-jobs')
+    .description('delete all jobs, previews and uploads of an account with their videos; the account, its keys and users stay')
+    .argument('<account>', 'id, acct_…')
+    .option('--yes', 'confirm; this cannot be undone')
+    .action(deleteJobs);
   accounts
     .command('close')
     .description('close an account: revoke its keys, delete its users, jobs and videos; the ledger stays')

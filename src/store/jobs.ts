@@ -27,12 +27,20 @@ import { markUploadDeleted, uploadDeletion, uploadIsGone } from './uploads.ts';
 import { sessionIsGone } from './users.ts';
 import { watchJob } from './watch-job.ts';
 
+/** Deletions by the service and its operator, in batches of up to `limit` jobs and previews, each in its own transaction. */
+interface JobDeletions {
+  expireDue(limit: number): Promise<Batch>;
+  deleteOfClosed(limit: number): Promise<Batch>;
+  /** What an account has, in both modes. It ends also if the account goes on creating jobs; some of these stay. */
+  deleteOfAccount(accountId: string, limit: number): AsyncIterable<Batch>;
+}
+
 export function jobQueries(
   db: Db,
   client: postgres.Sql,
   feed: JobFeed,
   inTurn: AccountTurns,
-): JobStore & { expireDue(limit: number): Promise<Batch>; deleteOfClosed(limit: number): Promise<Batch> } {
+): JobStore & JobDeletions {
   const get: JobStore['get'] = async (accountId, mode, jobId) => {
     const [row] = await client.unsafe<VisibleJobRow[]>(visibleJobQuery, [jobId, accountId, mode], { prepare: true });
     return row ? fromVisibleRow(row) : null;
@@ -60,6 +68,7 @@ export function jobQueries(
       ),
     expireDue: (limit) => expireDue(db, limit),
     deleteOfClosed: (limit) => deleteOfClosed(db, limit),
+    deleteOfAccount: (accountId, limit) => deleteOfAccount(db, accountId, limit),
   };
 }
 
@@ -309,6 +318,21 @@ async function deleteOfClosed(db: Db, limit: number): Promise<Batch> {
     CROSS JOIN LATERAL (${ofAccount(isNull(jobs.preview))} UNION ALL ${ofAccount(isNotNull(jobs.preview))}) j
     WHERE ${accounts.closedAt} IS NOT NULL LIMIT ${limit}::int`);
   return deleteEach(db, left, 'operator');
+}
+
+async function* deleteOfAccount(db: Db, accountId: string, limit: number): AsyncGenerator<Batch> {
+  for (const previews of [false, true]) {
+    for (const mode of ['live', 'test'] as const) yield* deleteListed(db, { accountId, mode, previews, limit });
+  }
+}
+
+/** Deletes a list from the newest on. What cannot be deleted, or is created meanwhile, is passed over. */
+async function* deleteListed(db: Db, list: ListJobs): AsyncGenerator<Batch> {
+  for (let query: ListJobs | null = list; query !== null; ) {
+    const page = await listJobs(db, query);
+    yield await deleteEach(db, page.jobs, 'operator');
+    query = page.hasMore ? { ...list, startingAfter: page.jobs.at(-1)!.id } : null;
+  }
 }
 
 /** Deletes the jobs that still meet the condition once they are locked. */

@@ -7,6 +7,7 @@ import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import type { Mode } from '../domain/job.ts';
 import { maxUploads, partSizeFor, type UploadErrorCode, uploadKeptHours, type UploadRecord } from '../domain/uploads.ts';
+import { isOfAccount } from './account-lists.ts';
 import { lockOpenAccount } from './account-locks.ts';
 import type { AccountTurns } from './account-turns.ts';
 import { type Batch, databaseError, type Db, type Executor, transact, type Tx, withEach } from './database.ts';
@@ -145,6 +146,9 @@ export function uploadQueries(db: Db, inTurn: AccountTurns) {
 
     /** Deletes up to `limit` uploads of closed accounts, each in its own transaction. */
     deleteOfClosed: (limit: number) => deleteOfClosed(db, limit),
+
+    /** Deletes the uploads that an account has, in both modes, in batches of up to `limit`, each upload in its own transaction. Those of meanwhile stay. */
+    deleteOfAccount: (accountId: string, limit: number) => deleteOfAccount(db, accountId, limit),
 
     /** Queues verifications and destructions again that have waited `afterS` seconds and are not queued. */
     requeueOverdue: (afterS: number, limit: number) => requeueOverdue(db, afterS, limit),
@@ -360,6 +364,20 @@ async function deleteOfClosed(db: Db, limit: number): Promise<Batch> {
     .where(isNull(uploads.deletedAt))
     .limit(limit);
   return deleteEach(db, left, 'operator');
+}
+
+async function* deleteOfAccount(db: Db, accountId: string, limit: number): AsyncGenerator<Batch> {
+  let below: string | undefined;
+  for (let isFull = true; isFull; ) {
+    const rows = await db
+      .select({ id: uploads.id })
+      .from(uploads)
+      .where(and(isOfAccount(uploads.accountId, accountId), isNull(uploads.deletedAt), below === undefined ? undefined : lt(uploads.id, below)))
+      .orderBy(uploads.accountId, desc(uploads.id))
+      .limit(limit);
+    yield await deleteEach(db, rows, 'operator');
+    [below, isFull] = [rows.at(-1)?.id, rows.length === limit];
+  }
 }
 
 function deleteEach(db: Db, which: { id: string }[], by: DeletedBy, still?: SQL): Promise<Batch> {

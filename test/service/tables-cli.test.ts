@@ -12,6 +12,7 @@ import { atTerminal, type Terminal } from '../../src/cli/terminal.ts';
 import { databaseOf } from '../../src/cli/with-store.ts';
 import { runCommand, spawnCommand } from '../helpers/command.ts';
 import { createSite, type Site } from '../helpers/service.ts';
+import { jobInput } from '../helpers/worker-world.ts';
 
 let dir: string;
 beforeAll(async () => {
@@ -98,6 +99,30 @@ describe('a command of operators', () => {
     const { status, stderr } = await run('grant', id, '1', '--idempotency-key', ' spaced');
     expect([status, stderr]).toEqual([1, expect.stringContaining('Expected 1 to 255 printable ASCII characters')]);
   });
+
+  it('deletes all jobs and uploads of an open account once it is confirmed', async () => {
+    const run = (...args: string[]) => runCommand(['accounts', ...args], { env: site.env });
+    const { id } = JSON.parse((await run('create', 'Joan')).stdout) as { id: string };
+    const { store, close } = await openStore(loadConfig(site.env));
+    try {
+      await store.accounts.approve(id);
+      await store.accounts.grant(id, 100);
+      const account = (await store.accounts.get(id))!;
+      const { job } = await store.jobs.create(jobInput(account));
+      await store.uploads.create({ accountId: id, mode: 'live', fileName: 'a.mov', sizeBytes: 9, sha256: null, quotaBytes: 9 });
+
+      const asked = await run('delete-jobs', id);
+      expect(asked).toMatchObject({ status: 1, stdout: '', stderr: expect.stringMatching(/^reelmend: Deleting the jobs of acct_\w+ \(Joan\) .+; add --yes to confirm\.\n$/) });
+      expect(await store.jobs.get(id, 'live', job.id)).not.toBeNull();
+      const confirmed = await run('delete-jobs', id, '--yes');
+      expect(JSON.parse(confirmed.stdout)).toMatchObject({ id, name: 'Joan', credits: 100, closedAt: null, deletedJobs: 1, deletedUploads: 1 });
+      expect(JSON.parse((await run('delete-jobs', id, '--yes')).stdout)).toMatchObject({ deletedJobs: 0, deletedUploads: 0 });
+      await store.accounts.close(id);
+      expect(await run('delete-jobs', id, '--yes')).toEqual({ status: 1, stdout: '', stderr: `reelmend: The account ${id} is closed.\n` });
+    } finally {
+      await close();
+    }
+  });
 });
 
 describe('a command that looks in the wrong database', () => {
@@ -175,7 +200,7 @@ describe('the folder for data', () => {
 
   const id = '01jdq4s9xkf5v8t2m6w0c3rhbz';
   const ofExisting = [
-    ...[['approve'], ['reject'], ['set-plan', 'studio'], ['set-quotas', '--jobs-per-day', '5'], ['grant', '1'], ['withdraw', '1'], ['close', '--yes']].map(([name, ...more]) => ['accounts', name!, `acct_${id}`, ...more]),
+    ...[['approve'], ['reject'], ['set-plan', 'studio'], ['set-quotas', '--jobs-per-day', '5'], ['grant', '1'], ['withdraw', '1'], ['delete-jobs', '--yes'], ['close', '--yes']].map(([name, ...more]) => ['accounts', name!, `acct_${id}`, ...more]),
     ...[['keys', 'create'], ['keys', 'list'], ['audit', 'export'], ['certificates', 'export'], ['webhooks', 'secret']].map((words) => [...words, `acct_${id}`]),
     ...['reset-password', 'password-link', 'reset-two-factor', 'remove'].map((name) => ['users', name, 'ann@example.com']),
     ...['accounts', 'users', 'operators', 'signing-keys'].map((group) => [group, 'list']),

@@ -1,7 +1,8 @@
 /** Deleting a job in the store: by its customer, by several callers at once, and at the end of its retention. What it refunds. */
 import { describe, expect, it } from 'vitest';
 import type { JobRecord } from '../../src/domain/job.ts';
-import type { Fence } from '../../src/store/index.ts';
+import type { Batch, Fence } from '../../src/store/index.ts';
+import type { Account } from '../../src/store/types.ts';
 import { queueRows, setUpStore } from '../helpers/store-suite.ts';
 import { eventually } from '../helpers/wait.ts';
 import { auditEntries, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
@@ -200,5 +201,82 @@ describe('deletion', () => {
       kind: 'job.deleted',
       data: { by: 'retention' },
     });
+  });
+});
+
+describe('deletion of all that an account has', () => {
+  const preview = { settings: [] } as unknown as NonNullable<Parameters<typeof jobInput>[1]>['preview'];
+  const uploadOf = async (accountId: string, mode: 'live' | 'test') => {
+    const { upload } = await world.store.uploads.create({ accountId, mode, fileName: 'Ann.mov', sizeBytes: 1000, sha256: null, quotaBytes: 1e9 });
+    await world.store.uploads.begin(upload.id, 'transfer');
+    return upload;
+  };
+  const collect = async (batches: AsyncIterable<Batch>) => {
+    const all: Batch[] = [];
+    for await (const batch of batches) all.push(batch);
+    return { sizes: all.map(({ found }) => found), done: all.flatMap(({ done }) => done), failures: all.flatMap(({ failures }) => failures) };
+  };
+  const createdFor = async (account: Account) => {
+    const inputs = [jobInput(account), jobInput(account), jobInput(account, { mode: 'test', credits: 0 }), jobInput(account, { preview: preview! }), jobInput(account, { tier: 'secure' })];
+    const ids: string[] = [];
+    for (const input of inputs) ids.push((await world.store.jobs.create(input)).job.id);
+    return ids;
+  };
+
+  it('cancels, refunds and records each job, in batches, and leaves the account and others alone', async () => {
+    const [account, other] = [await fundedAccount(world.store, 300), await fundedAccount(world.store, 300)];
+    const [ids, othersIds] = [await createdFor(account), await createdFor(other)];
+    const { fence } = (await world.store.leases.acquire(ids[0]!, 'ingest', 'w', 20))!;
+    await world.store.leases.progress(fence, { fraction: 0.35, etaSeconds: 3 }, 20);
+
+    const { sizes, done, failures } = await collect(world.store.jobs.deleteOfAccount(account.id, 2));
+    expect([sizes, failures]).toEqual([[2, 1, 1, 1, 0], []]);
+    expect(done.toSorted()).toEqual(ids.toSorted());
+    // Of all that was charged, only the processed part of the running job is kept; see above.
+    expect((await world.store.accounts.get(account.id))!.credits).toBe(300 - 12);
+    expect(await world.store.leases.progress(fence, { fraction: 0.5, etaSeconds: 2 }, 20)).toBe(false);
+    for (const id of ids) {
+      expect(await queueRows(world, id)).toEqual([]);
+      expect(await world.sql`SELECT 1 FROM graphile_worker.jobs WHERE key = ${`destroy:${id}`}`).toHaveLength(1);
+      const kind = id.startsWith('prv_') ? 'preview.deleted' : 'job.deleted';
+      expect((await auditEntries(world.store, { accountId: account.id, jobId: id, limit: 1 }))[0]).toMatchObject({ kind, data: { by: 'operator' } });
+    }
+    expect(await world.store.certificates.pending(account.id)).toBe(1);
+    expect(await world.sql`SELECT 1 FROM jobs WHERE id IN ${world.sql(othersIds)} AND deleted_at IS NULL`).toHaveLength(othersIds.length);
+    expect(await world.store.accounts.get(account.id)).toMatchObject({ closedAt: null, name: account.name });
+    expect((await world.store.jobs.create(jobInput(account))).replayed).toBe(false);
+  });
+
+  it('ends although the account goes on creating jobs, and passes over one that cannot be deleted', async () => {
+    const account = await fundedAccount(world.store, 3000);
+    const ids = await createdFor(account);
+    const stuck = ids[1]!;
+    await world.sql.unsafe(`CREATE FUNCTION refuse_one() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'stuck'; END $$;
+      CREATE TRIGGER refuse_one BEFORE UPDATE ON jobs FOR EACH ROW WHEN (OLD.id = '${stuck}') EXECUTE FUNCTION refuse_one()`);
+    try {
+      const seen: Batch[] = [];
+      for await (const batch of world.store.jobs.deleteOfAccount(account.id, 1)) {
+        seen.push(batch);
+        await world.store.jobs.create(jobInput(account));
+      }
+      expect(seen.flatMap(({ failures }) => failures)).toHaveLength(1);
+      const done = seen.flatMap((each) => each.done);
+      for (const id of ids) expect(done.includes(id)).toBe(id !== stuck);
+      expect(seen.length).toBeLessThan(10);
+    } finally {
+      await world.sql`DROP FUNCTION refuse_one CASCADE`;
+    }
+  });
+
+  it('deletes uploads of both modes, also those that wait for parts', async () => {
+    const [account, other] = [await fundedAccount(world.store, 0), await fundedAccount(world.store, 0)];
+    const ids = [await uploadOf(account.id, 'live'), await uploadOf(account.id, 'test'), await uploadOf(account.id, 'live')].map(({ id }) => id);
+    const { id: othersId } = await uploadOf(other.id, 'live');
+    const { sizes, done } = await collect(world.store.uploads.deleteOfAccount(account.id, 2));
+    expect([sizes, done.toSorted()]).toEqual([[2, 1], ids.toSorted()]);
+    expect(await world.sql`SELECT id FROM uploads WHERE deleted_at IS NULL AND account_id IN ${world.sql([account.id, other.id])}`).toEqual([{ id: othersId }]);
+    const events = await auditEntries(world.store, { accountId: account.id, limit: 9 });
+    expect(events.filter(({ kind }) => kind === 'upload.deleted').map(({ data }) => data)).toEqual(ids.map(() => expect.objectContaining({ by: 'operator' })));
+    for (const id of ids) expect(await world.store.uploads.pendingDeletion(id)).not.toBeNull();
   });
 });
