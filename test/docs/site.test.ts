@@ -53,6 +53,13 @@ describe('the explanation of an error', () => {
   });
 });
 
+it('the link of each alert leads to its section', () => {
+  const rules = readFileSync(join(root, 'deploy/prometheus/alerts.yml'), 'utf8');
+  const links = [...rules.matchAll(/runbook_url: "\{\{ \$externalLabels\.reelmend_url \}\}(.+)"/g)].map(([, link]) => link!);
+  expect(links).toHaveLength(rules.match(/- alert:/g)!.length);
+  expect(links.filter((link) => problemOf(link, '/docs') !== null)).toEqual([]);
+});
+
 describe('the site', () => {
   it('has every document of docs/', () => {
     const sources = guides.map(({ source }) => source);

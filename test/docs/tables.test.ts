@@ -142,11 +142,27 @@ describe('docs/monitoring.md', () => {
     expect(shown.toSorted()).toEqual(registry.getMetricsAsArray().map(({ name }) => name).toSorted());
   });
 
-  it('has every alert, and no other', () => {
-    const rules = readFileSync(join(root, 'deploy/prometheus/alerts.yml'), 'utf8');
-    const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name!);
-    const shown = rows.flatMap((row) => (/^[A-Z][a-z]+[A-Z]\w+$/.test(codeOf(row[0]) ?? '') ? [codeOf(row[0])!] : []));
-    expect(shown.toSorted()).toEqual(alerts.toSorted());
+  const prometheus = (file: string) => readFileSync(join(root, 'deploy/prometheus', file), 'utf8');
+  const rule = z.object({ alert: z.string(), annotations: z.object({ summary: z.string(), runbook_url: z.string() }) });
+  const { groups } = z.object({ groups: z.array(z.object({ rules: z.array(rule) })) }).parse(parse(prometheus('alerts.yml')));
+  const alerts = groups.flatMap((group) => group.rules);
+  const [, chapter] = /\n## Alerts\n([\s\S]*?)\n## /.exec(readFileSync(join(root, 'docs/monitoring.md'), 'utf8'))!;
+  const sections = new Map(chapter!.split(/^### /m).slice(1).map((text) => [/^\w+/.exec(text)![0], text]));
+
+  it('has every alert, and no other, in the order of the rules', () => {
+    expect([...sections.keys()]).toEqual(alerts.map(({ alert }) => alert));
+  });
+
+  it.each(alerts)('says what $alert means, what to look at and what to do, where its link leads', ({ alert, annotations }) => {
+    const [, page, fragment] = /^\{\{ \$externalLabels\.reelmend_url \}\}\/docs\/([\w-]+)#(\w+)$/.exec(annotations.runbook_url)!;
+    expect(readMarkdown(`docs/${page}.md`).anchors).toContain(fragment);
+    expect(fragment).toBe(alert.toLowerCase());
+    expect(sections.get(alert)).toMatch(/^\w+\n\n\w[\s\S]{40,}\n\n- \*\*Check\.\*\* \S[\s\S]{20,}\n- \*\*Do\.\*\* \S[\s\S]{20,}$/);
+  });
+
+  it('sends the links of the alerts to a service', () => {
+    const { global } = z.object({ global: z.object({ external_labels: z.object({ reelmend_url: z.url() }) }) }).parse(parse(prometheus('prometheus.yml')));
+    expect(global.external_labels.reelmend_url).not.toMatch(/\/$/);
   });
 });
 
@@ -207,7 +223,9 @@ describe('documents and deployment files', () => {
     const isReported = (name: string) => reported.includes(name.replace(/_(?:bucket|sum|count)$/, ''));
     const shown = [...names(['CHANGELOG.md', 'README.md', 'SECURITY.md', 'docs/', 'deploy/', ':!docs/*.webp'], pattern)];
     expect(shown.length).toBeGreaterThan(20);
-    expect(shown.filter(([name]) => !isReported(name) && name !== 'reelmend_restored')).toEqual([]);
+    // of a database, and of a label
+    const others = ['reelmend_restored', 'reelmend_url'];
+    expect(shown.filter(([name]) => !isReported(name) && !others.includes(name))).toEqual([]);
   });
 });
 

@@ -44,11 +44,15 @@ async function jobsFail({ finished, failed, enhanced, mode = 'live', code = 'pro
   await fires({ input_series, summary: share === null ? null : `${share} of the live jobs fail because of the service.` });
 }
 
-/** Throws what promtool says unless the alert fires then with this summary; null: it does not fire. */
+const service = 'https://reelmend.example.com';
+
+/** Throws what promtool says unless the alert fires then with this summary and a link to its section; null: it does not fire. */
 async function fires({ input_series, summary, alertname = 'JobsFail', labels = { severity: 'warning' }, after = '30m' }: Expected): Promise<void> {
-  const alert = { exp_labels: labels, exp_annotations: { summary } };
+  const runbook_url = `${service}/docs/monitoring#${alertname.toLowerCase()}`;
+  const alert = { exp_labels: labels, exp_annotations: { summary, runbook_url } };
   const test = {
     interval: '1m',
+    external_labels: { reelmend_url: service },
     input_series,
     alert_rule_test: [{ eval_time: after, alertname, exp_alerts: summary === null ? [] : [alert] }],
   };
