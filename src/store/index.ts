@@ -24,6 +24,7 @@ import { peopleQueries } from './people.ts';
 import { requestLogQueries } from './request-log.ts';
 import type { HttpStore } from './types.ts';
 import { segmentQueries } from './segments.ts';
+import { sessionQueries } from './sessions.ts';
 import { signingKeyQueries } from './signing-keys.ts';
 import { statementQueries } from './statements.ts';
 import { uploadQueries } from './uploads.ts';
@@ -56,10 +57,11 @@ export type { DeviceClass, SegmentResult, Step, WorkerDevice } from './schema.ts
 export type { InvitationRecord, PersonRecord } from './people.ts';
 export type { SegmentFence } from './segment-rows.ts';
 export type { Piece, SegmentLease } from './segments.ts';
+export type { ConsoleIdentity, SessionRecord } from './sessions.ts';
+export { secondFactorRequired, sessionDays, sessionIdleHours } from './sessions.ts';
 export type { CertificateRecord } from './statements.ts';
+export type { ConsoleUser } from './types.ts';
 export type { UnverifiedUpload, UploadedFile } from './uploads.ts';
-export type { ConsoleIdentity, ConsoleUser, SessionRecord } from './users.ts';
-export { secondFactorRequired, sessionDays, sessionIdleHours } from './users.ts';
 export type { SigningSecrets } from './webhook-secrets.ts';
 export type { WorkerFacts } from './workers.ts';
 
@@ -100,7 +102,7 @@ export interface Store extends HttpStore {
   webhookSecrets: ReturnType<typeof webhookSecretQueries>;
   deliveries: ReturnType<typeof deliveryQueries>;
   twoFactor: ReturnType<typeof twoFactorQueries>;
-  users: ReturnType<typeof userQueries>;
+  users: ReturnType<typeof userQueries> & ReturnType<typeof sessionQueries>;
   consoleJobs: ReturnType<typeof consoleJobQueries>;
   statements: ReturnType<typeof statementQueries>;
   operations: ReturnType<typeof operationQueries>;
@@ -150,7 +152,7 @@ export function createStore(options: StoreOptions): Store {
     webhookSecrets: webhookSecretQueries(db, options.cipher),
     deliveries: deliveryQueries(db),
     twoFactor: twoFactorQueries(db, options.cipher),
-    users: userQueries(db, client, options.cipher),
+    users: { ...userQueries(db, options.cipher), ...sessionQueries(db, client) },
     consoleJobs: consoleJobQueries(db, feed),
     statements: statementQueries(db),
     operations: operationQueries(db),

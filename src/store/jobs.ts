@@ -23,8 +23,8 @@ import { accounts, type DeletedBy, idempotencyKeys, jobMetadata, jobs, uploads }
 import type { Actor, CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
 import type { JobFeed } from './job-feed.ts';
 import { processedShare, segmentsOf } from './segments.ts';
+import { sessionIsGone } from './sessions.ts';
 import { markUploadDeleted, uploadDeletion, uploadIsGone } from './uploads.ts';
-import { sessionIsGone } from './users.ts';
 import { watchJob } from './watch-job.ts';
 
 /** Deletions by the service and its operator, in batches of up to `limit` jobs and previews, each in its own transaction. */

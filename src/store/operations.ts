@@ -9,8 +9,7 @@ import { taskName } from './queue.ts';
 import { inspectJob } from './inspect-job.ts';
 import type { UploadStatus } from '../domain/uploads.ts';
 import { accounts, apiKeys, consoleUsers, hasTwoFactor, jobs, segments, type Step, type WorkerDevice, workers } from './schema.ts';
-import type { Account } from './types.ts';
-import type { ConsoleUser } from './users.ts';
+import type { Account, ConsoleUser } from './types.ts';
 
 /** A user, for operators. */
 export interface Person extends Pick<ConsoleUser, 'id' | 'email' | 'role' | 'operator'> {

@@ -10,8 +10,9 @@ import type { Operator } from './accounts.ts';
 import { type Db, sqlState, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { accounts, consoleUsers, hasTwoFactor, invitations } from './schema.ts';
+import { endSessions } from './sessions.ts';
 import type { Actor } from './types.ts';
-import { endSessions, operatorProtected } from './users.ts';
+import { operatorProtected } from './users.ts';
 
 export interface PersonRecord {
   id: string;

@@ -7,7 +7,8 @@ import type { Operator } from './accounts.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { consoleUsers, recoveryCodes, twoFactor } from './schema.ts';
-import { endSessions, lockForOperator, requireOpenSession } from './users.ts';
+import { endSessions, requireOpenSession } from './sessions.ts';
+import { lockForOperator } from './users.ts';
 
 /** the first code must confirm a new secret within so many minutes */
 const enrolmentMinutes = 30;

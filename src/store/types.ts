@@ -7,6 +7,7 @@ import type { PreviewFacts } from '../domain/previews.ts';
 import type { TimeSample } from '../domain/processing-time.ts';
 import type { Quotas } from '../domain/quotas.ts';
 import type { LoggedRequest } from '../domain/request-log.ts';
+import type { Role } from '../domain/roles.ts';
 import type { UploadRecord } from '../domain/uploads.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
 
@@ -26,6 +27,18 @@ export interface Account {
 /** An account for operators: a closed one is still in the books. */
 export interface AccountRecord extends Account {
   closedAt: Date | null;
+}
+
+/** A user of the console. */
+export interface ConsoleUser {
+  id: string;
+  accountId: string;
+  email: string;
+  /** what the user may do in the account */
+  role: Role;
+  /** whether the user may open the operator pages */
+  operator: boolean;
+  createdAt: Date;
 }
 
 /** The caller of a request. */

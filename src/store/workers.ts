@@ -18,7 +18,10 @@ export interface WorkerFacts {
   engine: string;
 }
 
-export function workerQueries(db: Db) {
+export const workerQueries = (db: Db) => ({ ...lifeQueries(db), ...fleetQueries(db), ...queueQueries(db) });
+
+/** A worker from its first heartbeat to its end. */
+function lifeQueries(db: Db) {
   return {
     /**
      * `pools` are the names that Graphile locks queue rows under for this process. Returns whether the worker has a new row, which says
@@ -39,6 +42,20 @@ export function workerQueries(db: Db) {
       return rows.length === 1;
     },
 
+    /** Removes a worker that is stopping, and frees its queue locks. */
+    async deregister(id: string): Promise<void> {
+      await transact(db, async (tx) => {
+        const gone = await tx
+          .delete(workers)
+          .where(sql`${workers.id} = ${id}`)
+          .returning({ pools: workers.pools });
+        await unlock(
+          tx,
+          gone.flatMap((worker) => worker.pools),
+        );
+      });
+    },
+
     /**
      * Removes workers without a heartbeat for `deadAfterS` seconds and frees their queue locks. Locks of pools that no
      * worker names, left by a process that was killed before its first heartbeat, are freed after a minute. Returns the
@@ -57,32 +74,17 @@ export function workerQueries(db: Db) {
         return dead.map((worker) => worker.id);
       });
     },
+  };
+}
 
-    /**
-     * Frees the rows, except `except`, that these pools have locked for `lockedForS` seconds. They have not run, so this
-     * does not count as an attempt. Returns how many.
-     */
-    async unlockRows(pools: readonly string[], { except, lockedForS }: { except: readonly string[]; lockedForS: number }): Promise<number> {
-      const freed = await db.execute(sql`UPDATE graphile_worker._private_jobs
-        SET locked_at = NULL, locked_by = NULL, attempts = greatest(attempts - 1, 0)
-        WHERE locked_by IS NOT NULL AND locked_by IN (SELECT jsonb_array_elements_text(${JSON.stringify(pools)}::jsonb))
-          AND id NOT IN (SELECT jsonb_array_elements_text(${JSON.stringify(except)}::jsonb)::bigint)
-          AND locked_at <= now() - make_interval(secs => ${lockedForS}::float8) RETURNING id`);
-      return freed.length;
-    },
-
-    /** Removes a worker that is stopping, and frees its queue locks. */
-    async deregister(id: string): Promise<void> {
-      await transact(db, async (tx) => {
-        const gone = await tx
-          .delete(workers)
-          .where(sql`${workers.id} = ${id}`)
-          .returning({ pools: workers.pools });
-        await unlock(
-          tx,
-          gone.flatMap((worker) => worker.pools),
-        );
-      });
+/** What a worker must know of the others, and of the accounts' share of them. */
+function fleetQueries(db: Db) {
+  return {
+    /** Which of the workers are alive. */
+    async alive(ids: string[]): Promise<Set<string>> {
+      if (ids.length === 0) return new Set();
+      const rows = await db.select({ id: workers.id }).from(workers).where(inArray(workers.id, ids));
+      return new Set(rows.map((row) => row.id));
     },
 
     /**
@@ -105,16 +107,34 @@ export function workerQueries(db: Db) {
       const [row] = await db.execute<{ any: boolean }>(sql`SELECT EXISTS (SELECT FROM accounts WHERE quotas ? 'parallel_enhancements') AS any`);
       return row!.any;
     },
+  };
+}
 
-    /** Which of the workers are alive. */
-    async alive(ids: string[]): Promise<Set<string>> {
-      if (ids.length === 0) return new Set();
-      const rows = await db.select({ id: workers.id }).from(workers).where(inArray(workers.id, ids));
-      return new Set(rows.map((row) => row.id));
-    },
-
+/** Rows of the queue, and what the scheduled tasks drop. */
+function queueQueries(db: Db) {
+  return {
     /** Queues the tasks of the schedule that are due, each once for all workers; returns their names. */
     queueScheduled: (plan: readonly ScheduledTask[]): Promise<string[]> => queueScheduled(db, plan),
+
+    /**
+     * Frees the rows, except `except`, that these pools have locked for `lockedForS` seconds. They have not run, so this
+     * does not count as an attempt. Returns how many.
+     */
+    async unlockRows(pools: readonly string[], { except, lockedForS }: { except: readonly string[]; lockedForS: number }): Promise<number> {
+      const freed = await db.execute(sql`UPDATE graphile_worker._private_jobs
+        SET locked_at = NULL, locked_by = NULL, attempts = greatest(attempts - 1, 0)
+        WHERE locked_by IS NOT NULL AND locked_by IN (SELECT jsonb_array_elements_text(${JSON.stringify(pools)}::jsonb))
+          AND id NOT IN (SELECT jsonb_array_elements_text(${JSON.stringify(except)}::jsonb)::bigint)
+          AND locked_at <= now() - make_interval(secs => ${lockedForS}::float8) RETURNING id`);
+      return freed.length;
+    },
+
+    /** Drops this version's queue rows without attempts left; the safety nets queue their work again. */
+    async dropFinishedRows(): Promise<void> {
+      await db.execute(sql`DELETE FROM graphile_worker._private_jobs j USING graphile_worker._private_tasks t
+        WHERE t.id = j.task_id AND ${taskName(sql`t.identifier`)} IN (SELECT jsonb_array_elements_text(${JSON.stringify(taskNames)}::jsonb))
+          AND j.locked_at IS NULL AND j.attempts >= j.max_attempts`);
+    },
 
     /** Drops expired idempotency keys; returns how many. */
     async dropExpiredKeys(): Promise<number> {
@@ -123,13 +143,6 @@ export function workerQueries(db: Db) {
         .where(sql`${idempotencyKeys.expiresAt} < now()`)
         .returning({ key: idempotencyKeys.key });
       return dropped.length;
-    },
-
-    /** Drops this version's queue rows without attempts left; the safety nets queue their work again. */
-    async dropFinishedRows(): Promise<void> {
-      await db.execute(sql`DELETE FROM graphile_worker._private_jobs j USING graphile_worker._private_tasks t
-        WHERE t.id = j.task_id AND ${taskName(sql`t.identifier`)} IN (SELECT jsonb_array_elements_text(${JSON.stringify(taskNames)}::jsonb))
-          AND j.locked_at IS NULL AND j.attempts >= j.max_attempts`);
     },
   };
 }
