@@ -14,16 +14,13 @@ type StringContext = Parameters<NonNullable<Resolvers['string']>>[0];
 /** `z.strictObject` if the document says `additionalProperties: false`; records with limits on their size and names. */
 function objectResolver(ctx: ObjectContext) {
   const { $, plugin, schema, symbols } = ctx;
-  const { maxProperties, minProperties, exactlyOne } = keptKeywords(schema);
+  const { exactlyOne } = keptKeywords(schema);
   const strict =
     schema.additionalProperties !== undefined && schema.additionalProperties !== false
       ? schema.additionalProperties.type === 'never'
       : schema.additionalProperties === false;
   let chain = strict ? $(symbols.z).attr('strictObject').call(ctx.nodes.shape(ctx)) : baseObject(ctx);
-  if (maxProperties !== undefined)
-    chain = count(ctx, chain, '<=', maxProperties, `at most ${maxProperties} properties`);
-  if (minProperties !== undefined)
-    chain = count(ctx, chain, '>=', minProperties, `at least ${minProperties} properties`);
+  for (const keyword of ['maxProperties', 'minProperties'] as const) chain = withLimit(ctx, chain, keyword);
   if (exactlyOne !== undefined) {
     const check = $(plugin.symbol('exactlyOneOf', { external: './exactly-one.ts' })).call(...exactlyOne.map((name) => $.literal(name)));
     chain = chain.attr('check').call(check);
@@ -47,17 +44,17 @@ function patternArguments($: StringContext['$'], schema: { pattern?: string }) {
   return message === undefined ? [pattern] : [pattern, $.literal(message)];
 }
 
-function count(
-  ctx: ObjectContext,
-  chain: ReturnType<typeof baseObject>,
-  comparison: '<=' | '>=',
-  bound: number,
-  expected: string,
-) {
-  const { $ } = ctx;
+/** How a record's number of properties compares with each limit: the generator's method, and the words of the message. */
+const comparisons = { maxProperties: ['lte', 'at most'], minProperties: ['gte', 'at least'] } as const;
+
+/** Adds the check of one limit on the number of properties, if the document has it. */
+function withLimit({ $, schema }: ObjectContext, chain: ReturnType<typeof baseObject>, keyword: keyof typeof comparisons) {
+  const bound = keptKeywords(schema)[keyword];
+  if (bound === undefined) return chain;
+  const [method, words] = comparisons[keyword];
   const size = $('Object').attr('keys').call($('value')).attr('length');
-  const test = comparison === '<=' ? size.lte($.literal(bound)) : size.gte($.literal(bound));
-  const message = $.object().prop('error', $.literal(`Invalid input: expected ${expected}`));
+  const test = size[method]($.literal(bound));
+  const message = $.object().prop('error', $.literal(`Invalid input: expected ${words} ${bound} properties`));
   return chain.attr('refine').call($.func().param('value').do($.return(test)), message);
 }
 
