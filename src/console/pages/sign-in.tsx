@@ -185,17 +185,19 @@ function NoSignUp() {
   );
 }
 
-/** They show their own problems. */
-const signUpFields = ['email', 'name', 'password'] as const;
+interface NewAccount {
+  email: string;
+  /** may be empty */
+  name: string;
+  password: string;
+}
 
-function SignUp() {
+/** Signs up, then in. `isKnown`: the email seems to have signed up before, with another password. */
+function useSignUp({ email, name, password }: NewAccount) {
   const signIn = useSignIn();
   const [, navigate] = useLocation();
-  const [email, setEmail] = useState('');
-  const [name, setName] = useState('');
-  const [password, setPassword] = useState('');
-  const [known, setKnown] = useState(false);
-  const { run, busy, error } = useAction(async () => {
+  const [isKnown, setKnown] = useState(false);
+  const action = useAction(async () => {
     const trimmed = email.trim();
     setKnown(false);
     await signUp({ email: trimmed, password, ...(name.trim() === '' ? {} : { name: name.trim() }) });
@@ -208,6 +210,17 @@ function SignUp() {
     }
     navigate('/', { replace: true });
   });
+  return { ...action, isKnown };
+}
+
+/** They show their own problems. */
+const signUpFields = ['email', 'name', 'password'] as const;
+
+function SignUp() {
+  const [email, setEmail] = useState('');
+  const [name, setName] = useState('');
+  const [password, setPassword] = useState('');
+  const { run, busy, error, isKnown } = useSignUp({ email, name, password });
   const submit = () => {
     if (password.length >= passwordLength) run();
   };
@@ -236,13 +249,7 @@ function SignUp() {
         onChange={(event) => setName(event.target.value)}
       />
       <NewPasswordField label="Password" value={password} onChange={setPassword} problem={problemOf(error, 'password')} />
-      {known && (
-        <Notice tone="warn" role="alert" title="You could not be signed in with this email and password.">
-          <span>
-            If you already have an account, <Link href="/sign-in">sign in</Link> with its password.
-          </span>
-        </Notice>
-      )}
+      {isKnown && <KnownEmail />}
       {error !== null && !signUpFields.some((field) => problemOf(error, field) !== undefined) && <ErrorNotice error={error} />}
       <Button type="submit" tone="primary" busy={busy} wide>
         Create the account
@@ -251,5 +258,15 @@ function SignUp() {
         Already have an account? <Link href="/sign-in">Sign in</Link>
       </p>
     </Form>
+  );
+}
+
+function KnownEmail() {
+  return (
+    <Notice tone="warn" role="alert" title="You could not be signed in with this email and password.">
+      <span>
+        If you already have an account, <Link href="/sign-in">sign in</Link> with its password.
+      </span>
+    </Notice>
   );
 }
