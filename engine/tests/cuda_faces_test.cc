@@ -87,7 +87,7 @@ class CudaFaces : public testing::CudaNetworkTest {
     NetworkSource source(device, std::make_shared<StandInBackend>(device, log_));
     NetworkRequest request;
     request.file = model;
-    return {source.FacesOf(request), faces::StageOptions(shape, model, strength).finder};
+    return source.FacesOf(request, faces::StageOptions(shape, model, strength).finder);
   }
 
   /// A network with an open size or a weight, as people share them: adds 0.2 × weight to red.
@@ -183,7 +183,7 @@ TEST_F(CudaFaces, NetworksOfOperatorsGetTheirWeightAndTheUsualSize) {
     const auto frames = Person(150);
     const auto device = Late(0);
     const FaceOptions options = OptionsOf(device, Reddening(c.weight, c.side), frames[0]);
-    EXPECT_EQ(options.model.side, c.expected_side);
+    EXPECT_EQ(options.network->crop().width, c.expected_side);
     StageOnDevice stage(device, options, frames[0]);
     pixel::Image made = Copy(frames[0]);
     stage.Run(made, 0, true);
@@ -203,7 +203,7 @@ TEST_F(CudaFaces, AreTheSameAfterAWarmUpAsInTheWholeVideo) {
   const auto device = Late(0);
   const FaceOptions options = OptionsOf(device, faces::Shipped(), frames[0]);
   StageOnDevice whole(device, options, frames[0]);
-  StageOnDevice segment(device, options, frames[0]);
+  StageOnDevice segment(device, OptionsOf(device, faces::Shipped(), frames[0]), frames[0]);
   constexpr std::size_t kBegin = 5;
   constexpr std::size_t kWarmUp = 18;
   for (std::size_t i = 0; i < frames.size(); ++i) {
@@ -236,7 +236,7 @@ TEST_F(CudaFaces, AreRestoredInJobs) {
   const std::string in = PersonClip(0.24);
   for (const char* model : {"none", "rgb"}) {
     SCOPED_TRACE(model);
-    EnhanceOptions options = Options(Rgb(), Target::k1080p);
+    EnhanceOptions options = Options(Rgb(), std::string(model) == "none" ? Target::kSource : Target::k1080p);
     options.model = model;
     options.models.push_back(faces::Shipped());
     options.face_restoration = {Strength::Mode::kFixed, 1};
@@ -363,6 +363,37 @@ TEST_F(CudaFaces, TheirNetworkIsBuiltAheadOfTimeForItsOwnSize) {
   const EnhanceResult result = run::EnhanceOn(ProcessorOn(device), PersonClip(0.2), folder_.File("out.mp4"), options);
   EXPECT_EQ(result.faces, result.frames);
   EXPECT_EQ(log_->built, 1) << "the job built the engine again";
+}
+
+TEST_F(CudaFaces, AreLoadedBeforeTheJobIsKnown) {
+  EnhanceOptions options = Options(faces::Shipped(), Target::kSource);
+  options.model = "none";
+  options.face_restoration = {Strength::Mode::kFixed, 0.7F};
+  const std::string in = PersonClip(0.2);
+  for (const bool fits : {true, false}) {
+    SCOPED_TRACE(fits);
+    const auto device = Late(0);
+    auto processor = ProcessorOn(device);
+    const Size size = fits ? Size{360, 280} : Size{360, 282};
+    log_->loaded = log_->enqueued = 0;
+    processor->Prepare(options, {size, size, "none", true});
+    EXPECT_EQ(log_->loaded, 1);
+    EXPECT_EQ(log_->enqueued, 1) << "its kernels are not loaded";
+    const EnhanceResult result = run::EnhanceOn(std::move(processor), in, folder_.File("out.mp4"), options);
+    EXPECT_EQ(result.faces, result.frames);
+    EXPECT_FLOAT_EQ(result.applied.face_restoration, 0.7F);
+    EXPECT_EQ(log_->loaded, fits ? 1 : 2);
+    EXPECT_EQ(device->used(), 0U);
+  }
+  const auto device = Late(0);
+  auto processor = ProcessorOn(device);
+  log_->loaded = 0;
+  processor->Prepare(options, {{360, 280}, {360, 280}, "none", false});
+  EXPECT_EQ(log_->loaded, 0) << "the last job restored none";
+  processor->Prepare(options, {{360, 280}, {360, 280}, "none", true});
+  options.face_restoration = {Strength::Mode::kOff, 0};
+  run::EnhanceOn(std::move(processor), in, folder_.File("out.mp4"), options);
+  EXPECT_EQ(device->used(), 0U);
 }
 
 }  // namespace

@@ -272,15 +272,16 @@ class CudaChain : public device::StageChain {
 
   /// The network for faces. The detector runs on the CPU: Note [Faces on a device].
   void AddFaces(StageOptions& o) const {
-    if (!plan_.face_model) return;
+    if (!session_->networks) return;
+    if (!plan_.face_model) return session_->networks->LetGoOfFaces();
     NetworkRequest request;
     request.file = *plan_.face_model;
     request.engine_folder = plan_.engine_folder;
     request.may_write_engines = plan_.may_write_engines;
     const Size displayed = o.transpose ? Size{o.stored_height, o.stored_width} : Size{o.stored_width, o.stored_height};
     try {
-      o.faces = {session_->networks->FacesOf(request),
-                 faces::MakeFinderOptions(displayed, plan_.output, plan_.strengths.face_restoration, threads_)};
+      o.faces = session_->networks->FacesOf(
+          request, faces::MakeFinderOptions(displayed, plan_.output, plan_.strengths.face_restoration, threads_));
     } catch (const Error& error) {
       RefuseNetwork(error);
     }

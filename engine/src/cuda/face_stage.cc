@@ -83,13 +83,10 @@ class FaceStage::SearchedPicture : public faces::FacePicture {
 FaceStage::FaceStage(std::shared_ptr<Device> device, const FaceOptions& options, const Picture& shape)
     : options_(options),
       arena_(device),
-      pool_(options.finder.threads),
-      openvino_(inference::CreateBackend("openvino")),
-      finder_(*openvino_, options.finder),
-      searched_(std::make_unique<SearchedPicture>(device, shape, finder_.searched_size())),
+      pool_(options.finder->options().threads),
+      searched_(std::make_unique<SearchedPicture>(device, shape, options.finder->searched_size())),
       is_cut_(MakePinnedMemory(device, sizeof(int))),
-      network_(device, options.model, *openvino_, options.finder.threads),
-      change_(static_cast<float*>(arena_.Make(std::size_t{3} * options.model.side * options.model.side * sizeof(float)))) {}
+      change_(static_cast<float*>(arena_.Make(static_cast<std::size_t>(3 * options.network->crop().plane_samples()) * sizeof(float)))) {}
 
 FaceStage::~FaceStage() = default;
 
@@ -104,7 +101,7 @@ bool FaceStage::IsCut(const TemporalState* state, StreamHandle stream) {
 void FaceStage::Run(const Picture& picture, const TemporalState* state, std::int64_t number, bool is_warm_up, StreamHandle stream) {
   const bool is_cut = IsCut(state, stream);
   searched_->Set(picture, stream);
-  const std::vector<faces::FoundFace> found = finder_.Find(*searched_, number, is_cut, pool_);
+  const std::vector<faces::FoundFace> found = options_.finder->Find(*searched_, number, is_cut, pool_);
   if (is_warm_up) return;
   for (const faces::FoundFace& face : found) Restore(picture, face, stream);
   restored_ += static_cast<std::int64_t>(found.size());
@@ -112,14 +109,15 @@ void FaceStage::Run(const Picture& picture, const TemporalState* state, std::int
 
 void FaceStage::Restore(const Picture& picture, const faces::FoundFace& face, StreamHandle stream) {
   Device& device = *arena_.device();
-  const int side = options_.model.side;
+  FaceNetwork& network = *options_.network;
+  const int side = network.crop().width;
   const auto to_crop = faces::ToCrop(face.points, side);
   if (!to_crop) return;
   const faces::Similarity to_picture = to_crop->Inverse();
-  const FaceToTensorKernel pack{SamplerOf(picture, false), to_picture, faces::SamplesPerSide(to_picture.scale()), network_.crop()};
+  const FaceToTensorKernel pack{SamplerOf(picture, false), to_picture, faces::SamplesPerSide(to_picture.scale()), network.crop()};
   Enqueue(device, pack, {side, side, 1}, stream);
-  network_.Run(stream);
-  Enqueue(device, FaceChangeKernel{network_.crop(), network_.made(), options_.model.file.max_change, change_}, {side, side, 3}, stream);
+  network.Run(stream);
+  Enqueue(device, FaceChangeKernel{network.crop(), network.made(), options_.max_change, change_}, {side, side, 3}, stream);
   const FaceBlendKernel blend = MakeBlend(picture, *to_crop, side, change_, face.strength);
   Enqueue(device, blend, ExtentOf(blend), stream);
 }

@@ -8,14 +8,14 @@
 #include "cuda/face_network.h"
 #include "cuda/kernels.h"
 #include "faces/face_finder.h"
-#include "inference/backend.h"
 #include "pixel/thread_pool.h"
 
 namespace reelmend::cuda {
 
 struct FaceOptions {
-  FaceModel model;
-  faces::FinderOptions finder;
+  std::shared_ptr<faces::FaceFinder> finder;
+  std::shared_ptr<FaceNetwork> network;
+  float max_change = 255;  ///< ModelFile::max_change
 };
 
 /// Note [Faces on a device]
@@ -25,8 +25,7 @@ struct FaceOptions {
 /// inference slots of the main network.
 class FaceStage {
  public:
-  /// For left-sited pictures of that shape. Loads the detector and the network. Throws Error{kUnavailable}, and what FaceNetwork's
-  /// constructor throws.
+  /// For left-sited pictures of that shape. Throws OutOfDeviceMemory.
   FaceStage(std::shared_ptr<Device> device, const FaceOptions& options, const Picture& shape);
   ~FaceStage();
   FaceStage(const FaceStage&) = delete;
@@ -48,12 +47,9 @@ class FaceStage {
   FaceOptions options_;
   DeviceArena arena_;
   pixel::ThreadPool pool_;
-  std::unique_ptr<inference::Backend> openvino_;
-  faces::FaceFinder finder_;
   std::unique_ptr<SearchedPicture> searched_;
   PinnedMemory is_cut_;
-  FaceNetwork network_;
-  float* change_ = nullptr;  ///< [3, side, side]
+  float* change_;  ///< [3, side, side]
   std::int64_t restored_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cuda/network_rate.h"
+#include "device/cores.h"
 #include "inference/face_network.h"
 #include "inference/model_loader.h"
 
@@ -43,14 +44,36 @@ NetworkOptions NetworkSource::OptionsOf(const NetworkRequest& request) {
   return network;
 }
 
-FaceModel NetworkSource::FacesOf(const NetworkRequest& request) const {
+FaceOptions NetworkSource::FacesOf(const NetworkRequest& request, const faces::FinderOptions& finder) {
+  const std::optional<PreparedFaces> prepared = std::exchange(prepared_faces_, std::nullopt);
+  if (!prepared || !(prepared->file == request.file) || prepared->engine_folder != request.engine_folder) return MakeFaces(request, finder);
+  faces::FinderOptions expected = prepared->options.finder->options();
+  expected.strength = finder.strength;
+  if (!(expected == finder)) return MakeFaces(request, finder);
+  prepared->options.finder->set_strength(finder.strength);
+  return prepared->options;
+}
+
+FaceOptions NetworkSource::MakeFaces(const NetworkRequest& request, const faces::FinderOptions& finder) const {
+  FaceOptions faces;
+  faces.max_change = request.file.max_change;
+  faces.finder = std::make_shared<faces::FaceFinder>(finder);
   const int side = inference::FaceSide(inference::ReadModelFile(request.file));
-  return {request.file, side, [device = device_, backend = backend_, request] { return ModelOf(*device, backend, request); }};
+  const FaceModel model{request.file, side, [&] { return ModelOf(*device_, backend_, request); }};
+  faces.network = std::make_shared<FaceNetwork>(device_, model, faces.finder->openvino(), finder.threads);
+  return faces;
 }
 
 void NetworkSource::Prepare(const EnhanceOptions& options, const Expectation& expectation) {
   prepared_.reset();
-  if (expectation.model == "none" || expectation.picture.width < 1 || expectation.output.width < 1) return;
+  prepared_faces_.reset();
+  if (expectation.picture.width < 1 || expectation.output.width < 1) return;
+  PrepareNetwork(options, expectation);
+  PrepareFaces(options, expectation);
+}
+
+void NetworkSource::PrepareNetwork(const EnhanceOptions& options, const Expectation& expectation) {
+  if (expectation.model == "none") return;
   const auto fit = plan::FitNetwork(options.models, expectation.model, expectation.picture, expectation.output,
                                         plan::NetworkDevice::kGpu);
   if (!fit) return;
@@ -74,6 +97,21 @@ void NetworkSource::Prepare(const EnhanceOptions& options, const Expectation& ex
   device_->WaitForStream(stream.get());
   prepared_ = model;
   prepared_folder_ = options.engine_folder;
+}
+
+void NetworkSource::PrepareFaces(const EnhanceOptions& options, const Expectation& expectation) {
+  const auto file = plan::FindFaceModel(options.models);
+  if (!expectation.restores_faces || !file || !faces::CanDetectFaces()) return;
+  NetworkRequest request;
+  request.file = *file;
+  request.engine_folder = options.engine_folder;
+  request.may_write_engines = options.may_write_engines;
+  const int threads = options.threads > 0 ? options.threads : device::AvailableCores();
+  const FaceOptions faces = MakeFaces(request, faces::MakeFinderOptions(expectation.picture, expectation.output, 1, threads));
+  const Stream stream = MakeStream(device_);
+  faces.network->Run(stream.get());
+  device_->WaitForStream(stream.get());
+  prepared_faces_ = {*file, options.engine_folder, faces};
 }
 
 }  // namespace reelmend::cuda

@@ -109,9 +109,8 @@ struct Tensor {
   int channels = 3;
   int width = 0;   ///< of a plane in memory; the picture is in its upper left corner, edges replicated behind
   int height = 0;
-  REELMEND_HD Half* PlaneAt(int channel) const {
-    return data + static_cast<std::ptrdiff_t>(channel) * width * height;
-  }
+  REELMEND_HD std::ptrdiff_t plane_samples() const { return static_cast<std::ptrdiff_t>(width) * height; }
+  REELMEND_HD Half* PlaneAt(int channel) const { return data + channel * plane_samples(); }
 };
 
 /// Position of a chroma sample along one axis of the luma samples that it covers.

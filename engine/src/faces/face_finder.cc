@@ -8,9 +8,10 @@ FinderOptions MakeFinderOptions(Size in, Size out, float strength, int threads) 
   return {out.width, out.height, static_cast<float>(out.width) / static_cast<float>(in.width), strength, threads};
 }
 
-FaceFinder::FaceFinder(inference::Backend& backend, const FinderOptions& options)
+FaceFinder::FaceFinder(const FinderOptions& options)
     : options_(options),
-      detector_(backend, DetectorFolder(),
+      openvino_(inference::CreateBackend("openvino")),
+      detector_(*openvino_, DetectorFolder(),
                 {options.width, options.height, kSmallestFace * std::max(1.0F, options.enlargement), options.threads}),
       tracker_(detector_) {}
 

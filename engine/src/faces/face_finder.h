@@ -38,12 +38,16 @@ struct FoundFace {
 
 class FaceFinder {
  public:
-  /// `backend` runs the detector, on the CPU. Throws Error{kUnavailable} in one sentence.
-  FaceFinder(inference::Backend& backend, const FinderOptions& options);
+  /// Loads the detector, which runs on the CPU. Throws Error{kUnavailable} in one sentence.
+  explicit FaceFinder(const FinderOptions& options);
+
+  /// OpenVINO, for the network that restores.
+  inference::Backend& openvino() { return *openvino_; }
 
   /// Once per frame, in order. `number`: the frame's number in the whole video.
   std::vector<FoundFace> Find(FacePicture& picture, std::int64_t number, bool is_cut, pixel::ThreadPool& pool);
 
+  const FinderOptions& options() const { return options_; }
   void set_strength(float strength) { options_.strength = strength; }
   /// Size of the reduced picture that Find asks for; 0 if the pictures are too small for any face.
   Size searched_size() const { return detector_.searched_size(); }
@@ -52,6 +56,7 @@ class FaceFinder {
 
  private:
   FinderOptions options_;
+  std::unique_ptr<inference::Backend> openvino_;
   FaceDetector detector_;
   FaceTracker tracker_;
 };

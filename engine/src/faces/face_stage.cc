@@ -3,9 +3,7 @@
 namespace reelmend::faces {
 
 FaceStage::FaceStage(const FaceStageOptions& options)
-    : backend_(inference::CreateBackend("openvino")),
-      finder_(*backend_, options.finder),
-      restorer_(*backend_, options.model, options.finder.threads) {}
+    : finder_(options.finder), restorer_(finder_.openvino(), options.model, options.finder.threads) {}
 
 void FaceStage::Run(pixel::Image& image, std::int64_t number, bool is_cut, bool is_warm_up, pixel::ThreadPool& pool) {
   HostPicture picture(image, pool);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "faces/face_finder.h"
 #include "faces/restorer.h"
@@ -35,7 +34,6 @@ class FaceStage {
   const DetectorWork& work() const { return finder_.work(); }
 
  private:
-  std::unique_ptr<inference::Backend> backend_;
   FaceFinder finder_;
   FaceRestorer restorer_;
   std::int64_t restored_ = 0;
