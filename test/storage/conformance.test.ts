@@ -75,6 +75,8 @@ describe.each(subjects.filter((subject) => subject.there))('storage: $name', ({ 
 
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'reelmend-storage-files-'));
+    // Large enough that no put of it has ended when it is aborted.
+    await writeFile(join(dir, 'big'), Buffer.alloc(128 * 1024 * 1024, 7));
     subject = await make();
     storage = subject.storage;
   });
@@ -281,7 +283,6 @@ describe.each(subjects.filter((subject) => subject.there))('storage: $name', ({ 
     { name: 'a put that was aborted before it began', path: () => join(dir, 'big'), abortAfterMs: 0 },
   ];
   it.each(failures)('leaves nothing of $name', async ({ path, abortAfterMs }) => {
-    await writeFile(join(dir, 'big'), Buffer.alloc(128 * 1024 * 1024, 7));
     const reason = new Error('stopped by the test');
     const control = new AbortController();
     if (abortAfterMs === 0) control.abort(reason);
