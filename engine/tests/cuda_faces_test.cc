@@ -198,6 +198,55 @@ TEST_F(CudaFaces, NetworksOfOperatorsGetTheirWeightAndTheUsualSize) {
   }
 }
 
+TEST(FaceWeight, KeepsTheValueThatAFileGivesIt) {
+  reelmend::testing::OnnxFile file;
+  file.Input("input", {1, 3, 64, 64}).Input("weight", {1}).Node("Mul", {"input", "weight"}, "output").Output("output", {1, 3, 64, 64});
+  EXPECT_NE(inference::WithConstantWeight(file.Bytes()), file.Bytes());
+  file.Tensor("weight", {1}, {1});
+  EXPECT_EQ(inference::WithConstantWeight(file.Bytes()), file.Bytes());
+}
+
+/// The picture is not always the first input of four dimensions: a file may list the weight before it, and weights with a value as inputs.
+TEST_F(CudaFaces, InputsOfFilesAreToldApartAsOnTheCpu) {
+  constexpr std::int64_t kSide = 256;
+  const auto red = [](reelmend::testing::OnnxFile& file) -> reelmend::testing::OnnxFile& {
+    return file.Tensor("red", {1, 3, 1, 1}, {0.2F, 0, 0}).Node("Mul", {"red", "weight"}, "weighted").Node("Add", {"input", "weighted"}, "output");
+  };
+  const auto picture = [&](reelmend::testing::OnnxFile& file, std::int64_t side) -> reelmend::testing::OnnxFile& {
+    return file.Input("input", {1, 3, side, side}).Output("output", {1, 3, side, side});
+  };
+  reelmend::testing::OnnxFile weight_first;
+  red(picture(weight_first.Input("weight", {1, 1, 1, 1}), kSide));
+  reelmend::testing::OnnxFile weights_listed;
+  red(picture(weights_listed.Input("red", {1, 3, 1, 1}), kSide).Input("weight", {1}));
+  reelmend::testing::OnnxFile weight_with_value;
+  red(picture(weight_with_value, kSide).Input("weight", {1}).Tensor("weight", {1}, {1}));
+  reelmend::testing::OnnxFile open;
+  red(picture(open, reelmend::testing::OnnxFile::kOpenAsNumber).Input("weight", {1}));
+  struct Case { const char* what; const reelmend::testing::OnnxFile& file; int side; };
+  for (const Case& c : {Case{"weight first", weight_first, 256}, {"weights listed", weights_listed, 256}, {"value of the weight", weight_with_value, 256}, {"open", open, 512}}) {
+    SCOPED_TRACE(c.what);
+    std::ofstream(folder_.File("odd.onnx"), std::ios::binary) << c.file.Bytes();
+    const ModelFile model = faces::FaceModel(folder_.File("odd.onnx"));
+    const auto frames = Person(150);
+    const auto device = Late(0);
+    const FaceOptions options = OptionsOf(device, model, frames[0]);
+    EXPECT_EQ(options.model.side, c.side);
+    if (options.model.side != c.side) continue;
+    log_->enqueued = 0;
+    StageOnDevice on_device(device, options, frames[0]);
+    faces::FaceStage on_cpu(faces::StageOptions(frames[0], model));
+    pixel::ThreadPool pool(2);
+    pixel::Image expected = Copy(frames[0]);
+    pixel::Image made = Copy(frames[0]);
+    on_cpu.Run(expected, 0, true, false, pool);
+    on_device.Run(made, 0, true);
+    EXPECT_EQ(log_->enqueued, 1) << "it runs on the device";
+    EXPECT_GT(Compare(frames[0], made, {}).most, 5);
+    EXPECT_LE(Compare(expected, made, {}).most, kNear);
+  }
+}
+
 TEST_F(CudaFaces, AreTheSameAfterAWarmUpAsInTheWholeVideo) {
   const auto frames = Person(100, 680, 520, 1.2);
   const auto device = Late(0);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +27,13 @@ std::string_view TensorTypeOf(std::string_view value_info) { return Find(Find(va
 
 std::vector<std::string> DimensionsOf(std::string_view value_info) { return FindAll(Find(TensorTypeOf(value_info), kShape), kDimension); }
 
+/// Names of the tensors that have a value. Files may list them among the inputs, too.
+std::set<std::string, std::less<>> NamesOfConstants(std::string_view graph) {
+  std::set<std::string, std::less<>> names;
+  for (const std::string& tensor : FindAll(graph, kInitializer)) names.emplace(Find(tensor, kTensorName));
+  return names;
+}
+
 /// A tensor of that input's type and number of dimensions, with one value.
 std::string ConstantOf(std::string_view value_info, double value) {
   std::string tensor;
@@ -42,12 +51,14 @@ std::string ConstantOf(std::string_view value_info, double value) {
 }  // namespace
 
 std::string WithConstantWeight(const std::string& onnx) {
+  const std::string_view written = GraphOf(onnx);
+  if (NamesOfConstants(written).contains(kFaceWeight)) return onnx;  // it keeps its value
   const auto is_weight = [](const Field& field) {
     if (field.number != kInput || Find(field.bytes, kValueName) != kFaceWeight) return false;
     const std::uint64_t type = FindInteger(TensorTypeOf(field.bytes), kElementType, 0);
     return type == kFloat || type == kDouble;
   };
-  const std::string graph = wire::Rewrite(GraphOf(onnx), [&](std::string& out, const Field& field) {
+  const std::string graph = wire::Rewrite(written, [&](std::string& out, const Field& field) {
     if (!is_weight(field)) return false;
     wire::PutBytes(out, kInitializer, ConstantOf(field.bytes, kUsualFaceWeight));
     return true;
@@ -60,11 +71,14 @@ std::string WithConstantWeight(const std::string& onnx) {
 }
 
 int FaceSide(const std::string& onnx) {
-  for (const std::string& input : FindAll(GraphOf(onnx), kInput)) {
+  const std::string_view graph = GraphOf(onnx);
+  const auto constants = NamesOfConstants(graph);
+  for (const std::string& input : FindAll(graph, kInput)) {
+    const std::string_view name = Find(input, kValueName);
     const std::vector<std::string> dimensions = DimensionsOf(input);
-    if (dimensions.size() != 4) continue;
-    const std::uint64_t side = FindInteger(dimensions[3], kDimensionValue, 0);
-    return side > 0 ? static_cast<int>(std::min<std::uint64_t>(side, 1 << 20)) : kUsualFaceSide;
+    if (name == kFaceWeight || constants.contains(name) || dimensions.size() != 4) continue;
+    const auto side = static_cast<std::int64_t>(FindInteger(dimensions[3], kDimensionValue, 0));  // some files write −1 for an open one
+    return side > 0 ? static_cast<int>(std::min<std::int64_t>(side, 1 << 20)) : kUsualFaceSide;
   }
   return kUsualFaceSide;
 }

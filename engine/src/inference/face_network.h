@@ -11,8 +11,8 @@ inline constexpr int kUsualFaceSide = 512;
 inline constexpr const char* kFaceWeight = "weight";
 inline constexpr float kUsualFaceWeight = 0.5F;
 
-/// The network with its input kFaceWeight, if it has one, as a constant: backends for GPUs take networks with one input. Throws
-/// Error{kInvalidArgument} if the bytes are no ONNX network.
+/// The network with its input kFaceWeight as a constant, if it has one that the file gives no value: backends for GPUs take
+/// networks with one input. Throws Error{kInvalidArgument} if the bytes are no ONNX network.
 std::string WithConstantWeight(const std::string& onnx);
 
 /// Side of the square pictures that the network takes: kUsualFaceSide if it leaves it open. Throws the same.

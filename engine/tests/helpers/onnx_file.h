@@ -54,6 +54,7 @@ struct Attribute {
 class OnnxFile {
  public:
   static constexpr std::int64_t kOpen = -1;  ///< a dimension without a fixed size
+  static constexpr std::int64_t kOpenAsNumber = -2;  ///< the same, written as the number −1
 
   OnnxFile& Input(const std::string& name, const std::vector<std::int64_t>& shape) {
     graph_.Bytes(11, ValueInfo(name, shape));
@@ -131,7 +132,7 @@ class OnnxFile {
       if (side == kOpen) {
         dim.Bytes(2, "open");
       } else {
-        dim.Int(1, side);
+        dim.Int(1, side == kOpenAsNumber ? -1 : side);
       }
       dims.Bytes(1, dim.bytes());
     }
