@@ -59,6 +59,7 @@ class StageOnDevice {
     for (int p = 0; p < 3; ++p) CopyRows(image.plane(p), picture_.planes[p], false);
   }
   std::int64_t restored() const { return stage_.restored(); }
+  double HelperCpuSeconds() { return stage_.HelperCpuSeconds(); }
 
  private:
   static void CopyRows(const pixel::Plane& host, const Plane& device, bool is_upload) {
@@ -361,6 +362,28 @@ TEST_F(CudaFaces, ANetworkThatTheDeviceCannotRunRunsOnTheCpu) {
   log_->builds_up_to = -1;
   log_->workspace_bytes = std::int64_t{1} << 40;
   expect("no memory to run");
+}
+
+/// … and its time counts for the faces alone.
+TEST_F(CudaFaces, TheirTimeOnTheCpuIsReportedOnce) {
+  log_->refuses = "The model uses an operator that it does not know.";
+  EnhanceOptions options = Options(faces::Shipped(), Target::kSource);
+  options.model = "none";
+  options.face_restoration = {Strength::Mode::kFixed, 1};
+  const EnhanceResult result = run::EnhanceOn(ProcessorOn(Late(0)), PersonClip(2), folder_.File("out.mp4"), options);
+  const auto seconds = [&](const std::string& name) { return std::ranges::find(result.stages, name, &StageTime::name)->cpu_seconds; };
+  EXPECT_GT(seconds("faces"), 2 * seconds("convert"));
+}
+
+TEST_F(CudaFaces, ThreadsThatHelpAreCounted) {
+  log_->refuses = "The model uses an operator that it does not know.";
+  const auto frames = Person(110);
+  const auto device = Late(0);
+  StageOnDevice stage(device, OptionsOf(device, faces::Shipped(), frames[0]), frames[0]);
+  const double before = stage.HelperCpuSeconds();
+  pixel::Image made = Copy(frames[0]);
+  for (int i = 0; i < 10; ++i) stage.Run(made, i, i == 0);
+  EXPECT_GT(stage.HelperCpuSeconds(), before);
 }
 
 TEST_F(CudaFaces, AFailureWhileItRunsLeavesTheJobToTheCpu) {

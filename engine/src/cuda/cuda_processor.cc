@@ -129,7 +129,7 @@ class CudaChain : public device::StageChain {
         finished_(MakeEvent(session_->device)) {
     if (session_->pool->kind() != FramePool::Kind::kHost) return;
     download_ = MakeStream(session_->device);
-    for (Finish& finish : finish_) {
+    for (Finished& finish : finish_) {
       finish.memory = MakeClearedMemory(session_->device, session_->pool->bytes());
       finish.downloaded = MakeEvent(session_->device);
     }
@@ -177,31 +177,44 @@ class CudaChain : public device::StageChain {
   }
 
   void Retrieve(AVFrame* out) override {
-    const StageScope scope(clocks_, Stage::kConvert);
-    const StreamHandle compute = session_->compute.get();
     const int slot = std::exchange(oldest_slot_, (oldest_slot_ + 1) % stages_->slots());
-    stages_->Complete(slot, compute);
     const std::int64_t number = numbers_.front();
     numbers_.pop_front();
+    Complete(slot);
     if (plan_.face_model) RestoreFaces(slot, number, out == nullptr);
-    if (out == nullptr) return;
-    if (session_->pool->kind() == FramePool::Kind::kHost) return Download(*out, slot);
-    stages_->Finish(session_->pool->Target(out->data[0]), slot, compute);
-    session_->pool->MarkWritten(*out, compute);
+    if (out != nullptr) Finish(*out, slot);
   }
 
+  void AddNetworkTime() override { AddFaceTime(); }
   std::int64_t faces() const override { return faces_before_ + (stages_ ? stages_->restored_faces() : 0); }
 
  private:
   /// A finished picture that is downloaded. There are two, so that the next picture can be processed meanwhile.
-  struct Finish {
+  struct Finished {
     DeviceMemory memory;
     Event downloaded;
   };
 
+  void Complete(int slot) {
+    const StageScope scope(clocks_, Stage::kConvert);
+    stages_->Complete(slot, session_->compute.get());
+  }
+
   void RestoreFaces(int slot, std::int64_t number, bool is_warm_up) {
     const StageScope scope(clocks_, Stage::kFaces);
     stages_->RestoreFaces(slot, number, is_warm_up, session_->compute.get());
+  }
+
+  /// Adds the time of the threads that helped these stages to restore faces. Once, before they are gone.
+  void AddFaceTime() {
+    if (stages_) clocks_.Add(Stage::kFaces, stages_->FaceHelperCpuSeconds());
+  }
+
+  void Finish(AVFrame& out, int slot) {
+    const StageScope scope(clocks_, Stage::kConvert);
+    if (session_->pool->kind() == FramePool::Kind::kHost) return Download(out, slot);
+    stages_->Finish(session_->pool->Target(out.data[0]), slot, session_->compute.get());
+    session_->pool->MarkWritten(out, session_->compute.get());
   }
 
   void Prepare(const AVFrame& frame) {
@@ -216,6 +229,7 @@ class CudaChain : public device::StageChain {
     subsampling_ = LayoutOf(frame).subsampling;
     session_->device->WaitForStream(session_->compute.get());  // the old stages' memory is read until then
     faces_before_ = faces();
+    AddFaceTime();
     stages_.reset();
     next_slot_ = oldest_slot_ = 0;
     const StageOptions options = OptionsOf();
@@ -343,7 +357,7 @@ class CudaChain : public device::StageChain {
     Device& device = *session_->device;
     FramePool& pool = *session_->pool;
     next_finish_ = (next_finish_ + 1) % 2;
-    Finish& finish = finish_[next_finish_];
+    Finished& finish = finish_[next_finish_];
     const StreamHandle compute = session_->compute.get();
     device.WaitOn(compute, finish.downloaded.get());
     stages_->Finish(pool.Target(finish.memory.get()), slot, compute);
@@ -372,7 +386,7 @@ class CudaChain : public device::StageChain {
   Event decoded_;
   Event finished_;
   Stream download_;
-  Finish finish_[2];
+  Finished finish_[2];
   int next_finish_ = 0;
   int next_slot_ = 0;    ///< of the next submitted picture
   int oldest_slot_ = 0;  ///< of the next retrieved picture

@@ -37,7 +37,7 @@ void FaceNetwork::LoadOnDevice(const FaceModel& model) {
 void FaceNetwork::LoadOnCpu(const FaceModel& model, inference::Backend& openvino, int threads) {
   context_.reset();
   network_.reset();
-  on_cpu_ = std::make_unique<faces::FaceNetwork>(openvino, model.file, threads);
+  on_cpu_ = openvino_threads_.Watch([&] { return std::make_unique<faces::FaceNetwork>(openvino, model.file, threads); });
   transfer_ = MakePinnedMemory(arena_.device(), samples() * sizeof(Half));
 }
 

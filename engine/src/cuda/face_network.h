@@ -6,6 +6,7 @@
 
 #include "cuda/device_arena.h"
 #include "cuda/views.h"
+#include "device/stage_clock.h"
 #include "faces/face_network.h"
 #include "inference/backend.h"
 #include "inference/gpu_model.h"
@@ -35,6 +36,8 @@ class FaceNetwork {
 
   /// Makes the output of the input. On the CPU it waits for the stream. Throws Error{kUnavailable}: another device may succeed.
   void Run(StreamHandle stream);
+  /// CPU seconds of OpenVINO's threads so far.
+  double HelperCpuSeconds() { return openvino_threads_.CpuSeconds(); }
 
  private:
   void LoadOnDevice(const FaceModel& model);
@@ -48,6 +51,7 @@ class FaceNetwork {
   std::unique_ptr<inference::GpuNetwork> network_;
   std::unique_ptr<inference::GpuContext> context_;
   std::unique_ptr<faces::FaceNetwork> on_cpu_;
+  device::LibraryThreads openvino_threads_;
   PinnedMemory transfer_;  ///< a tensor on its way to the CPU or back
 };
 

@@ -7,6 +7,7 @@
 #include "cuda/device_arena.h"
 #include "cuda/face_network.h"
 #include "cuda/kernels.h"
+#include "device/stage_clock.h"
 #include "faces/face_finder.h"
 #include "pixel/thread_pool.h"
 
@@ -14,6 +15,7 @@ namespace reelmend::cuda {
 
 struct FaceOptions {
   std::shared_ptr<faces::FaceFinder> finder;
+  device::LibraryThreads finder_threads;  ///< of OpenVINO, that run the detector
   std::shared_ptr<FaceNetwork> network;
   float max_change = 255;  ///< ModelFile::max_change
 };
@@ -37,6 +39,8 @@ class FaceStage {
 
   /// Number of restored faces so far, summed over frames.
   std::int64_t restored() const { return restored_; }
+  /// CPU seconds of the threads that helped the caller so far.
+  double HelperCpuSeconds() { return options_.finder_threads.CpuSeconds() + options_.network->HelperCpuSeconds() + pool_.WorkerCpuSeconds(); }
 
  private:
   class SearchedPicture;

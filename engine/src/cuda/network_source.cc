@@ -57,7 +57,7 @@ FaceOptions NetworkSource::FacesOf(const NetworkRequest& request, const faces::F
 FaceOptions NetworkSource::MakeFaces(const NetworkRequest& request, const faces::FinderOptions& finder) const {
   FaceOptions faces;
   faces.max_change = request.file.max_change;
-  faces.finder = std::make_shared<faces::FaceFinder>(finder);
+  faces.finder = faces.finder_threads.Watch([&] { return std::make_shared<faces::FaceFinder>(finder); });
   const int side = inference::FaceSide(inference::ReadModelFile(request.file));
   const FaceModel model{request.file, side, [&] { return ModelOf(*device_, backend_, request); }};
   faces.network = std::make_shared<FaceNetwork>(device_, model, faces.finder->openvino(), finder.threads);

@@ -92,6 +92,8 @@ class StagePlan {
   int tiles() const { return network_ ? network_->tiles() : 1; }
   /// Number of restored faces so far, summed over frames.
   std::int64_t restored_faces() const { return faces_ ? faces_->restored() : 0; }
+  /// CPU seconds of the threads that helped the caller to restore faces so far.
+  double FaceHelperCpuSeconds() { return faces_ ? faces_->HelperCpuSeconds() : 0; }
   const StageOptions& options() const { return options_; }
 
  private:

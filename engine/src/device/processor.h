@@ -35,7 +35,7 @@ class StageChain {
   virtual bool Submit(const AVFrame& frame, bool is_warm_up) = 0;
   /// Writes the oldest submitted frame to `out`, which comes from the encoder's TakeFrame; null for a warm-up frame.
   virtual void Retrieve(AVFrame* out) = 0;
-  /// Adds the CPU time of the network runtime's threads to Stage::kNetwork. Call it once, at the end.
+  /// Adds the CPU time of the network runtime's threads to Stage::kNetwork and Stage::kFaces. Call it once, at the end.
   virtual void AddNetworkTime() {}
   /// Number of faces restored so far, summed over all frames.
   virtual std::int64_t faces() const { return 0; }
