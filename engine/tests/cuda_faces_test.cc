@@ -364,6 +364,19 @@ TEST_F(CudaFaces, ANetworkThatTheDeviceCannotRunRunsOnTheCpu) {
   expect("no memory to run");
 }
 
+TEST_F(CudaFaces, ANetworkThatRunsOnTheCpuKeepsNoWorkspaceOnTheDevice) {
+  const auto frames = Person(110);
+  const auto used_with = [&](const std::string& refuses, bool refuses_contexts) {
+    log_->refuses = refuses;
+    log_->refuses_contexts = refuses_contexts;
+    const auto device = Late(0);
+    const StageOnDevice stage(device, OptionsOf(device, faces::Shipped(), frames[0]), frames[0]);
+    return device->used();
+  };
+  log_->workspace_bytes = std::int64_t{100} << 20;
+  EXPECT_EQ(used_with("", true), used_with("The model uses an operator that it does not know.", false));
+}
+
 /// … and its time counts for the faces alone.
 TEST_F(CudaFaces, TheirTimeOnTheCpuIsReportedOnce) {
   log_->refuses = "The model uses an operator that it does not know.";

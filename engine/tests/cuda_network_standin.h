@@ -37,6 +37,7 @@ struct NetworkLog {
   bool refuses_batches = false;
   std::int64_t builds_up_to = -1;  ///< largest picture, in pixels, that the builder has memory for; −1: any
   std::string refuses;   ///< not empty: every build fails with this message
+  bool refuses_contexts = false;  ///< the device has no memory for what a context needs beside its workspace
 };
 
 class StandInNetwork : public inference::GpuNetwork {
@@ -49,6 +50,7 @@ class StandInNetwork : public inference::GpuNetwork {
   std::int64_t workspace_bytes() const override { return log_->workspace_bytes * batch_; }
 
   std::unique_ptr<inference::GpuContext> MakeContext(const inference::GpuBinding& binding) override {
+    if (log_->refuses_contexts) throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory for the network.");
     return std::make_unique<Context>(device_, log_, network_, binding, batch_);
   }
 

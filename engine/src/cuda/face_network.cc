@@ -30,13 +30,15 @@ void FaceNetwork::LoadOnDevice(const FaceModel& model) {
   const auto gpu_model = model.open();
   network_ = gpu_model->Load(model.side, model.side);
   const auto bytes = static_cast<std::size_t>(network_->workspace_bytes());
-  context_ = network_->MakeContext({crop_.data, made_.data, bytes > 0 ? arena_.Make(bytes) : nullptr});
+  if (bytes > 0) workspace_ = MakeDeviceMemory(arena_.device(), bytes);
+  context_ = network_->MakeContext({crop_.data, made_.data, workspace_.get()});
   gpu_model->KeepBackendCache();
 }
 
 void FaceNetwork::LoadOnCpu(const FaceModel& model, inference::Backend& openvino, int threads) {
   context_.reset();
   network_.reset();
+  workspace_ = {};
   on_cpu_ = openvino_threads_.Watch([&] { return std::make_unique<faces::FaceNetwork>(openvino, model.file, threads); });
   transfer_ = MakePinnedMemory(arena_.device(), samples() * sizeof(Half));
 }

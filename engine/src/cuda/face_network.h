@@ -48,6 +48,7 @@ class FaceNetwork {
   DeviceArena arena_;
   Tensor crop_;
   Tensor made_;
+  DeviceMemory workspace_;
   std::unique_ptr<inference::GpuNetwork> network_;
   std::unique_ptr<inference::GpuContext> context_;
   std::unique_ptr<faces::FaceNetwork> on_cpu_;
