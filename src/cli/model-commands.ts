@@ -137,15 +137,22 @@ interface Compilation extends CompileOptions {
 }
 
 async function compileModels(media: Media, config: Config, { name, signal, ...options }: Compilation): Promise<void> {
-  const { toModelFile } = await manifests();
+  const [{ toModelFile }, { doesNotFitDevice }] = await Promise.all([manifests(), import('../media/failures.ts')]);
   // GPUs convert fp32 files to fp16 themselves.
   const runsOnGpus = ({ precision }: InstalledModel) => precision === 'fp32';
   for (const model of await wantedModels(config, name, runsOnGpus, ' that runs on GPUs')) {
     const wanted = options.size ?? usualSizes;
     // A network for faces has one size of its own, whatever is asked for.
-    for (const { width, height } of model.layout === 'face' ? wanted.slice(0, 1) : wanted) {
-      const engines = await media.compileModel({ model: toModelFile(model), folder: options.out, width, height, timeoutMs: compileTimeoutMs, signal });
-      for (const engine of engines) printEngine(model, engine, options.json === true);
+    const sizesOfModel = model.layout === 'face' ? wanted.slice(0, 1) : wanted;
+    try {
+      for (const { width, height } of sizesOfModel) {
+        const engines = await media.compileModel({ model: toModelFile(model), folder: options.out, width, height, timeoutMs: compileTimeoutMs, signal });
+        for (const engine of engines) printEngine(model, engine, options.json === true);
+      }
+    } catch (error) {
+      // Jobs run it on the CPU, for the faces alone (engine/src/cuda/face_network.h). The other networks get their engines.
+      if (name !== undefined || model.layout !== 'face' || !doesNotFitDevice(error)) throw error;
+      warn(`${label(model)}: runs on the CPU only: ${error.message}`);
     }
   }
 }

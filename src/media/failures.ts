@@ -63,6 +63,16 @@ export function isNoEngine(error: unknown): boolean {
   return error instanceof ReelmendError && error.cause instanceof NoEngine;
 }
 
+/** The cause if what was given to the engine is wrong: options, or a network that the device cannot run. */
+class Refused extends Error {
+  override readonly name = 'Refused';
+}
+
+/** Of a network that was to be compiled or loaded. */
+export function doesNotFitDevice(error: unknown): error is ReelmendError {
+  return error instanceof ReelmendError && error.cause instanceof Refused;
+}
+
 /** The cause if a segment or a piece is not what its plan says. The video can be enhanced in one piece. */
 class SegmentMismatch extends Error {
   override readonly name = 'SegmentMismatch';
@@ -85,6 +95,7 @@ export function isEmptySegment(error: unknown): boolean {
 const aboutNoFrame = /\bcontains no frame\b/;
 
 const causes: Record<string, new (message: string) => Error> = {
+  invalid_argument: Refused,
   unavailable: DeviceFault,
   no_engine: NoEngine,
   segment_mismatch: SegmentMismatch,
