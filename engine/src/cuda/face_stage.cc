@@ -109,7 +109,7 @@ void FaceStage::Run(const Picture& picture, const TemporalState* state, std::int
 
 void FaceStage::Restore(const Picture& picture, const faces::FoundFace& face, StreamHandle stream) {
   Device& device = *arena_.device();
-  FaceNetwork& network = *options_.network;
+  FaceNetworkRunner& network = *options_.network;
   const int side = network.crop().width;
   const auto to_crop = faces::ToCrop(face.points, side);
   if (!to_crop) return;

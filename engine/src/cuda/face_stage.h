@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "cuda/device_arena.h"
-#include "cuda/face_network.h"
+#include "cuda/face_network_runner.h"
 #include "cuda/kernels.h"
 #include "device/stage_clock.h"
 #include "faces/face_finder.h"
@@ -16,7 +16,7 @@ namespace reelmend::cuda {
 struct FaceOptions {
   std::shared_ptr<faces::FaceFinder> finder;
   device::LibraryThreads finder_threads;  ///< of OpenVINO, that run the detector
-  std::shared_ptr<FaceNetwork> network;
+  std::shared_ptr<FaceNetworkRunner> network;
   float max_change = 255;  ///< ModelFile::max_change
 };
 

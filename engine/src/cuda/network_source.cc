@@ -4,7 +4,7 @@
 
 #include "cuda/network_rate.h"
 #include "device/cores.h"
-#include "inference/face_network.h"
+#include "inference/onnx_face.h"
 #include "inference/model_loader.h"
 
 namespace reelmend::cuda {
@@ -60,7 +60,7 @@ FaceOptions NetworkSource::MakeFaces(const NetworkRequest& request, const faces:
   faces.finder = faces.finder_threads.Watch([&] { return std::make_shared<faces::FaceFinder>(finder); });
   const int side = inference::FaceSide(inference::ReadModelFile(request.file));
   const FaceModel model{request.file, side, [&] { return ModelOf(*device_, backend_, request); }};
-  faces.network = std::make_shared<FaceNetwork>(device_, model, faces.finder->openvino(), finder.threads);
+  faces.network = std::make_shared<FaceNetworkRunner>(device_, model, faces.finder->openvino(), finder.threads);
   return faces;
 }
 

@@ -33,7 +33,7 @@ class NetworkSource {
   NetworkOptions OptionsOf(const NetworkRequest& request);
 
   /// What a FaceStage needs; of the request, the file, the engines' folder and whether they may be written. Throws what FaceFinder's and
-  /// FaceNetwork's constructors throw.
+  /// FaceNetworkRunner's constructors throw.
   FaceOptions FacesOf(const NetworkRequest& request, const faces::FinderOptions& finder);
 
   /// Loads the expected networks and runs each once on an empty picture, so that its kernels are compiled and loaded.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "inference/face_network.h"
+#include "inference/onnx_face.h"
 #include "inference/model_loader.h"
 #include "reelmend/error.h"
 

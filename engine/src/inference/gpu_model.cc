@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "reelmend/error.h"
-#include "inference/face_network.h"
+#include "inference/onnx_face.h"
 #include "inference/model_loader.h"
 #include "inference/onnx_half.h"
 #include "inference/sha256.h"

@@ -1,4 +1,4 @@
-#include "inference/face_network.h"
+#include "inference/onnx_face.h"
 
 #include <algorithm>
 #include <cstdint>

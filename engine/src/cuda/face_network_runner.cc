@@ -1,4 +1,4 @@
-#include "cuda/face_network.h"
+#include "cuda/face_network_runner.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,11 +11,8 @@
 
 namespace reelmend::cuda {
 
-FaceNetwork::FaceNetwork(std::shared_ptr<Device> device, const FaceModel& model, inference::Backend& openvino, int threads)
+FaceNetworkRunner::FaceNetworkRunner(std::shared_ptr<Device> device, const FaceModel& model, inference::Backend& openvino, int threads)
     : arena_(std::move(device)) {
-  const std::size_t bytes = std::size_t{3} * model.side * model.side * sizeof(Half);
-  crop_ = {static_cast<Half*>(arena_.MakeCleared(bytes)), 3, model.side, model.side};
-  made_ = {static_cast<Half*>(arena_.MakeCleared(bytes)), 3, model.side, model.side};
   try {
     LoadOnDevice(model);
   } catch (const DeviceLost&) {
@@ -25,31 +22,38 @@ FaceNetwork::FaceNetwork(std::shared_ptr<Device> device, const FaceModel& model,
   }
 }
 
-void FaceNetwork::LoadOnDevice(const FaceModel& model) {
+void FaceNetworkRunner::MakeTensors(int side) {
+  const std::size_t bytes = std::size_t{3} * side * side * sizeof(Half);
+  crop_ = {static_cast<Half*>(arena_.MakeCleared(bytes)), 3, side, side};
+  made_ = {static_cast<Half*>(arena_.MakeCleared(bytes)), 3, side, side};
+}
+
+void FaceNetworkRunner::LoadOnDevice(const FaceModel& model) {
   arena_.device()->MakeCurrent();
   const auto gpu_model = model.open();
   network_ = gpu_model->Load(model.side, model.side);
+  MakeTensors(model.side);
   const auto bytes = static_cast<std::size_t>(network_->workspace_bytes());
-  if (bytes > 0) workspace_ = MakeDeviceMemory(arena_.device(), bytes);
-  context_ = network_->MakeContext({crop_.data, made_.data, workspace_.get()});
+  context_ = network_->MakeContext({crop_.data, made_.data, bytes > 0 ? arena_.Make(bytes) : nullptr});
   gpu_model->KeepBackendCache();
 }
 
-void FaceNetwork::LoadOnCpu(const FaceModel& model, inference::Backend& openvino, int threads) {
+void FaceNetworkRunner::LoadOnCpu(const FaceModel& model, inference::Backend& openvino, int threads) {
   context_.reset();
   network_.reset();
-  workspace_ = {};
+  arena_.Clear();
   on_cpu_ = openvino_threads_.Watch([&] { return std::make_unique<faces::FaceNetwork>(openvino, model.file, threads); });
+  MakeTensors(on_cpu_->side());
   transfer_ = MakePinnedMemory(arena_.device(), samples() * sizeof(Half));
 }
 
-void FaceNetwork::Run(StreamHandle stream) {
+void FaceNetworkRunner::Run(StreamHandle stream) {
   if (!is_on_device()) return RunOnCpu(stream);
   arena_.device()->MakeCurrent();
   EnqueueNetwork(*context_, stream);
 }
 
-void FaceNetwork::RunOnCpu(StreamHandle stream) {
+void FaceNetworkRunner::RunOnCpu(StreamHandle stream) {
   Device& device = *arena_.device();
   const std::size_t bytes = samples() * sizeof(Half);
   CopyBytes(device, transfer_.get(), crop_.data, bytes, stream);

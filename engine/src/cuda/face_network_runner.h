@@ -25,10 +25,10 @@ struct FaceModel {
 /// Note [Face networks that a device cannot run]
 /// Operators bring networks for faces of any kind, and engines may be missing. Where the device has none for this network, it runs on
 /// the CPU: a crop is small, so sending it there and back costs little beside the network, and the rest of the job stays on the device.
-class FaceNetwork {
+class FaceNetworkRunner {
  public:
   /// `openvino` runs it on the CPU. Throws Error{kInvalidArgument} in one sentence if neither runs it, DeviceLost, OutOfDeviceMemory.
-  FaceNetwork(std::shared_ptr<Device> device, const FaceModel& model, inference::Backend& openvino, int threads);
+  FaceNetworkRunner(std::shared_ptr<Device> device, const FaceModel& model, inference::Backend& openvino, int threads);
 
   bool is_on_device() const { return context_ != nullptr; }
   const Tensor& crop() const { return crop_; }  ///< input: R′G′B′ from −1 to 1
@@ -40,6 +40,7 @@ class FaceNetwork {
   double HelperCpuSeconds() { return openvino_threads_.CpuSeconds(); }
 
  private:
+  void MakeTensors(int side);
   void LoadOnDevice(const FaceModel& model);
   void LoadOnCpu(const FaceModel& model, inference::Backend& openvino, int threads);
   void RunOnCpu(StreamHandle stream);
@@ -48,7 +49,6 @@ class FaceNetwork {
   DeviceArena arena_;
   Tensor crop_;
   Tensor made_;
-  DeviceMemory workspace_;
   std::unique_ptr<inference::GpuNetwork> network_;
   std::unique_ptr<inference::GpuContext> context_;
   std::unique_ptr<faces::FaceNetwork> on_cpu_;
