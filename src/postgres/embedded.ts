@@ -229,8 +229,16 @@ class EmbeddedServer {
 
   /** `flush`: after a power failure the file must not be empty, since nothing else has the password. */
   async #writeFacts(facts: ServerFacts): Promise<void> {
-    await writeFile(`${this.#facts}.new`, JSON.stringify(facts), { mode: 0o600, flush: true });
-    await rename(`${this.#facts}.new`, this.#facts);
+    const draft = `${this.#facts}.new`;
+    await writeFile(draft, JSON.stringify(facts), { mode: 0o600, flush: true });
+    await this.#giveAway(draft);
+    await rename(draft, this.#facts);
+  }
+
+  /** What root writes into the folder of another user, this user reads: the programs, and the service itself after a command of root. */
+  async #giveAway(path: string): Promise<void> {
+    const { user } = this.#runner;
+    if (user !== undefined) await chown(path, user.uid, user.gid);
   }
 
   /** Creates the cluster under a draft name and renames it when it is complete, so that an interrupted start is repeated. */
@@ -240,7 +248,7 @@ class EmbeddedServer {
     const passwordFile = join(this.#home, 'password');
     await rm(fresh, { recursive: true, force: true });
     await writeFile(passwordFile, password, { mode: 0o600 });
-    if (this.#runner.user !== undefined) await chown(passwordFile, this.#runner.user.uid, this.#runner.user.gid);
+    await this.#giveAway(passwordFile);
     const options = ['--username=reelmend', `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8'];
     try {
       await this.#run(this.#binaries.initdb, ['-D', basename(fresh), ...options, '--locale=C']);

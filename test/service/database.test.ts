@@ -220,6 +220,16 @@ describe.skipIf(!isRoot)('root without user namespaces', () => {
     await server.stop();
   });
 
+  it('leaves all files of the server to the user who owns its folder, who may run the service', async () => {
+    await chmod(home, 0o755);
+    const server = join(home, 'postgres');
+    await (await withoutNamespaces(openThere)).stop();
+    await (await openThere()).stop();
+    const owners = await Promise.all((await readdir(server)).map(async (name) => [name, (await stat(join(server, name))).uid]));
+    expect(owners).toEqual(owners.map(([name]) => [name, 65_534]));
+    expect(owners.map(([name]) => name)).toContain('server.json');
+  });
+
   it('says in one sentence that this user cannot enter the folder', async () => {
     await expect(withoutNamespaces(openThere)).rejects.toThrow(
       /^PostgreSQL does not run as root; without user namespaces it runs as the user with id 65534, who cannot use .*: run the service as an ordinary user, or set DATABASE_URL\.$/,
