@@ -9,6 +9,8 @@ import { unlessAborted } from '../domain/unless-aborted.ts';
 import { certificateCode, createStore, migrate, parseConnectionUrl } from '../store/index.ts';
 
 export { hasDatabase } from '../postgres/embedded.ts';
+export { hasSecrets } from './secrets.ts';
+export { NoTables } from '../store/index.ts';
 
 export interface OpenStore {
   /** of the store; default: its own */
@@ -17,10 +19,12 @@ export interface OpenStore {
   logger?: Pick<Logger, 'warn' | 'error'> | undefined;
   /** ends the opening */
   signal?: AbortSignal | undefined;
+  /** whether to create the tables if the database of DATABASE_URL has none; default: true. Otherwise NoTables is thrown. */
+  mayCreateTables?: boolean | undefined;
 }
 
 /** Opens and migrates the database. */
-export async function openStore(config: Config, { maxConnections, logger, signal }: OpenStore = {}) {
+export async function openStore(config: Config, { maxConnections, logger, signal, mayCreateTables }: OpenStore = {}) {
   const secrets = await loadSecrets(config);
   const onRestart = (err?: unknown) => {
     if (err === undefined) logger?.warn('the embedded PostgreSQL had ended and was started again');
@@ -30,7 +34,7 @@ export async function openStore(config: Config, { maxConnections, logger, signal
   const sessionUrl = config.databaseSessionUrl;
   try {
     // Not through a pooler, if possible: it would go on using sessions from before the settings of the role.
-    await migrate({ url: sessionUrl ?? database.url, signal });
+    await migrate({ url: sessionUrl ?? database.url, signal, mayCreate: mayCreateTables });
   } catch (error) {
     await database.stop();
     throw explained(error, config);

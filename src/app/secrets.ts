@@ -10,19 +10,26 @@ import { z } from 'zod';
 const secrets = z.object({ keyPepper: z.string().min(16), linkSecret: z.string().min(16) });
 export type Secrets = z.infer<typeof secrets>;
 
-/** Returns the configured secrets. Missing ones come from `<dataDir>/secrets.json`, which is created when absent. */
-export async function loadSecrets(config: {
+interface SecretsConfig {
   dataDir: string;
   keyPepper: string | undefined;
   linkSecret: string | undefined;
-}): Promise<Secrets> {
-  if (config.keyPepper !== undefined && config.linkSecret !== undefined) {
-    return { keyPepper: config.keyPepper, linkSecret: config.linkSecret };
-  }
-  const path = join(config.dataDir, 'secrets.json');
-  const kept = (await read(path)) ?? (await create(config.dataDir, path));
-  return { keyPepper: config.keyPepper ?? kept.keyPepper, linkSecret: config.linkSecret ?? kept.linkSecret };
 }
+
+/** Returns the configured secrets. Missing ones come from `<dataDir>/secrets.json`, which is created when absent. */
+export async function loadSecrets({ dataDir, keyPepper, linkSecret }: SecretsConfig): Promise<Secrets> {
+  if (keyPepper !== undefined && linkSecret !== undefined) return { keyPepper, linkSecret };
+  const path = fileIn(dataDir);
+  const kept = (await read(path)) ?? (await create(dataDir, path));
+  return { keyPepper: keyPepper ?? kept.keyPepper, linkSecret: linkSecret ?? kept.linkSecret };
+}
+
+/** Whether loadSecrets would create none. Throws what it throws if the file cannot be read. */
+export async function hasSecrets({ dataDir, keyPepper, linkSecret }: SecretsConfig): Promise<boolean> {
+  return (keyPepper !== undefined && linkSecret !== undefined) || (await read(fileIn(dataDir))) !== null;
+}
+
+const fileIn = (dataDir: string) => join(dataDir, 'secrets.json');
 
 async function read(path: string): Promise<Secrets | null> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {

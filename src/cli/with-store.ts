@@ -11,15 +11,20 @@ export type Opened = Awaited<ReturnType<typeof openStore>> & { config: Config };
 /** Runs `work` with the migrated database and closes it afterwards. Throws if there is no database. */
 export const withStore = <T>(work: (opened: Opened) => Promise<T>): Promise<T> => withDatabase({ mayCreate: false }, work);
 
-/** The same for the commands that an operator may run before the first start of the service: creates the database if there is none. */
+/** The same for the commands that an operator may run before the first start of the service: creates the database and the secrets if there are none. */
 export const withNewStore = <T>(work: (opened: Opened) => Promise<T>): Promise<T> => withDatabase({ mayCreate: true }, work);
 
 async function withDatabase<T>({ mayCreate }: { mayCreate: boolean }, work: (opened: Opened) => Promise<T>): Promise<T> {
   const config = configOfTerminal();
   // Loaded here, so that `--help` and offline commands do not load the database driver.
-  const { hasDatabase, openStore } = await import('../app/open-store.ts');
-  if (!hasDatabase(config) && !(mayCreate && isChosen(config))) throw new Error(noDatabase(config));
-  const opened = await openStore(config);
+  const { hasDatabase, hasSecrets, NoTables, openStore } = await import('../app/open-store.ts');
+  if (!(mayCreate && isChosen(config))) {
+    if (!hasDatabase(config)) throw new Error(noDatabase(config));
+    if (!(await hasSecrets(config))) throw new Error(noSecrets(config));
+  }
+  const opened = await openStore(config, { mayCreateTables: mayCreate || config.databaseUrl === undefined }).catch((error: unknown) => {
+    throw error instanceof NoTables ? new Error(noTables(config), { cause: error }) : error;
+  });
   try {
     return await work({ ...opened, config });
   } catch (error) {
@@ -73,7 +78,14 @@ export function changeOfAccount(id: string, work: (opened: Opened) => Promise<ob
 const isChosen = ({ dataDir }: Config): boolean => !!terminal().env['REELMEND_DATA_DIR'] || basename(dataDir) === '.data';
 
 const noDatabase = ({ dataDir }: Config): string =>
-  `There is no database in the data folder ${dataDir}: run the command in the folder of the service, or set REELMEND_DATA_DIR or DATABASE_URL as the service has them.`;
+  `There is no database in the data folder ${dataDir}: run the command in the folder of the service, or set REELMEND_DATA_DIR or DATABASE_URL as the service has them. A new service creates it at its first start.`;
+
+/** New secrets would not be those of the service: what they hash and encrypt would be of no use to it. */
+const noSecrets = ({ dataDir }: Config): string =>
+  `There is no secrets.json in the data folder ${dataDir}: run the command in the folder of the service, or set REELMEND_DATA_DIR, or REELMEND_KEY_PEPPER and REELMEND_LINK_SECRET, as the service has them.`;
+
+const noTables = (config: Config): string =>
+  `There is no service in ${databaseOf(config)}: set DATABASE_URL as the service has it. A new service creates its tables at its first start.`;
 
 /** An id that the database does not have. `withStore` adds which database. */
 class Unknown extends Error {}

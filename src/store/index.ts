@@ -45,7 +45,7 @@ export type { CrashedJob, Lease, FinishedJob, JobFailure, RetryLater } from './l
 export type { LedgerViolation } from './ledger.ts';
 export { assertNoneFailed, type Batch, certificateCode, defaultSilenceTimeoutS, isDatabaseFault, keepAliveS } from './database.ts';
 export { parseConnectionUrl, pgOptions } from './connection-url.ts';
-export { migrate } from './migrate.ts';
+export { migrate, NoTables } from './migrate.ts';
 export { setClientSettings } from './session-settings.ts';
 export type { AccountLoad } from './machine-time.ts';
 export { queueSchema, taskOfJoin, taskOfSegment, taskOfWhole } from './queue.ts';

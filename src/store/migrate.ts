@@ -29,6 +29,15 @@ export interface MigrateOptions {
   attempts?: number;
   /** ends the wait for a server that does not answer and for other processes that migrate */
   signal?: AbortSignal | undefined;
+  /** whether to fill a database that has none of these tables yet; default: true */
+  mayCreate?: boolean | undefined;
+}
+
+/** The database was never migrated, and `mayCreate` is false: it may be that of another program. */
+export class NoTables extends Error {
+  constructor() {
+    super('The database has no tables of Reelmend.');
+  }
 }
 
 export interface SqlFile {
@@ -42,15 +51,17 @@ export interface SqlFile {
 /**
  * Returns the names of the files that were applied now. Processes that start together wait for one another: Graphile
  * Worker's first migration fails if two run it at once. Throws if a migration that was applied has been changed or is
- * missing, because migrations are append-only, and if a newer version has applied its functions.
+ * missing, because migrations are append-only, and if a newer version has applied its functions. Without `mayCreate`, throws NoTables
+ * instead of changing a database without its tables.
  */
-export async function migrate({ url, directory = ownMigrations, attempts = 20, signal }: MigrateOptions): Promise<string[]> {
+export async function migrate({ url, directory = ownMigrations, attempts = 20, signal, mayCreate = true }: MigrateOptions): Promise<string[]> {
   const migrations = await readSqlFiles(directory, '', /^\d{4}_\w+\.sql$/);
   const functions = await readSqlFiles(directory, 'functions/', /^\w+\.sql$/);
   const queueMigrations = await readSqlFiles(directory, 'queue/', /^\d{4}_\w+\.sql$/);
   const revision = await readRevision(directory);
   return withLock(url, signal, async (sql) => {
     await assertServerVersion(sql);
+    if (!mayCreate && (await isNew(sql))) throw new NoTables();
     await assertEncoding(sql);
     await applySessionSettings(sql);
     await applyRequiredSettings(sql);
@@ -143,10 +154,14 @@ async function assertServerVersion(sql: postgres.Sql): Promise<void> {
 
 /** An older database keeps its encoding; most texts may be ASCII. */
 async function assertEncoding(sql: postgres.Sql): Promise<void> {
-  const [server] = await sql<{ encoding: string; isNew: boolean }[]>`
-    SELECT current_setting('server_encoding') AS encoding, to_regclass('schema_migrations') IS NULL AS "isNew"`;
-  if (server!.encoding === 'UTF8' || !server!.isNew) return;
+  const [server] = await sql<{ encoding: string }[]>`SELECT current_setting('server_encoding') AS encoding`;
+  if (server!.encoding === 'UTF8' || !(await isNew(sql))) return;
   throw new Error(`The database has the encoding ${server!.encoding}; UTF8 is needed: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`);
+}
+
+async function isNew(sql: postgres.Sql): Promise<boolean> {
+  const [found] = await sql<{ isNew: boolean }[]>`SELECT to_regclass('schema_migrations') IS NULL AS "isNew"`;
+  return found!.isNew;
 }
 
 async function createRecords(sql: postgres.Sql): Promise<void> {

@@ -3,10 +3,12 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultDataDir } from '../../src/app/folders.ts';
 import { type Config, loadConfig } from '../../src/app/config.ts';
 import { openStore } from '../../src/app/open-store.ts';
+import { loadSecrets } from '../../src/app/secrets.ts';
 import { show } from '../../src/cli/table.ts';
 import { atTerminal, type Terminal } from '../../src/cli/terminal.ts';
 import { databaseOf } from '../../src/cli/with-store.ts';
@@ -175,7 +177,7 @@ describe('the folder for data', () => {
   });
 
   const noDatabase = (folder: string) =>
-    `reelmend: There is no database in the data folder ${folder}: run the command in the folder of the service, or set REELMEND_DATA_DIR or DATABASE_URL as the service has them.\n`;
+    `reelmend: There is no database in the data folder ${folder}: run the command in the folder of the service, or set REELMEND_DATA_DIR or DATABASE_URL as the service has them. A new service creates it at its first start.\n`;
   const home = async () => realpath(await mkdtemp(join(dir, 'home-')));
   const inFolder = async <T>(folder: string, work: () => Promise<T>): Promise<T> => {
     const cwd = process.cwd();
@@ -227,5 +229,54 @@ describe('the folder for data', () => {
     const env = { PATH: process.env['PATH']!, HOME: dir, REELMEND_DATA_DIR: join(await home(), 'new') };
     expect(await runCommand(args, { env })).toMatchObject({ status: 0, stderr: '' });
     expect(JSON.parse((await runCommand(['accounts', 'list'], { env })).stdout)).toHaveLength(1);
+  });
+
+  it('is the one that has the secrets of the service of DATABASE_URL', async () => {
+    const site = await createSite();
+    const folder = await home();
+    const ofUser = join(folder, '.local', 'share', 'reelmend');
+    const env = { ...site.env, HOME: folder, REELMEND_DATA_DIR: '' };
+    const noSecrets = (dataDir: string) =>
+      `reelmend: There is no secrets.json in the data folder ${dataDir}: run the command in the folder of the service, or set REELMEND_DATA_DIR, or REELMEND_KEY_PEPPER and REELMEND_LINK_SECRET, as the service has them.\n`;
+    const { id } = await site.reelmend<{ id: string }>('accounts', 'create', 'Ada');
+    await inFolder(folder, async () => {
+      for (const args of [['keys', 'create', id], ['accounts', 'list'], ['accounts', 'create', 'Ada']]) {
+        expect(await runCommand(args, { env })).toEqual({ status: 1, stdout: '', stderr: noSecrets(ofUser) });
+      }
+      const other = { ...env, REELMEND_DATA_DIR: join(folder, 'other') };
+      expect((await runCommand(['accounts', 'list'], { env: other })).stderr).toBe(noSecrets(join(folder, 'other')));
+      const { keyPepper, linkSecret } = await loadSecrets(loadConfig(site.env));
+      const set = { ...env, REELMEND_KEY_PEPPER: keyPepper, REELMEND_LINK_SECRET: linkSecret };
+      expect(await runCommand(['keys', 'create', id], { env: set })).toMatchObject({ status: 0, stderr: '' });
+    });
+    expect(await readdir(folder)).toEqual([]);
+    await site.close();
+  });
+});
+
+describe('the database of DATABASE_URL without a service', () => {
+  let empty: Site;
+  beforeAll(async () => {
+    empty = await createSite({}, { migrated: false });
+    await loadSecrets(loadConfig(empty.env));
+  });
+  afterAll(() => empty.close());
+
+  it('gets tables only by what may come before the first start', async () => {
+    const sql = postgres(empty.databaseUrl, { max: 1 });
+    const tables = async () => (await sql`SELECT 1 FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`).length;
+    try {
+      for (const args of [['accounts', 'list'], ['ledger', 'check'], ['signing-keys', 'rotate']]) {
+        const { status, stdout, stderr } = await runCommand(args, { env: empty.env });
+        expect([status, stdout]).toEqual([1, '']);
+        expect(stderr).toMatch(/^reelmend: There is no service in the database \w+ at [\w.]+:\d+: set DATABASE_URL as the service has it\. A new service creates its tables at its first start\.\n$/);
+      }
+      expect(await tables()).toBe(0);
+      expect(await runCommand(['accounts', 'create', 'Ada'], { env: empty.env })).toMatchObject({ status: 0, stderr: '' });
+      expect(await tables()).toBeGreaterThan(30);
+      expect(JSON.parse((await runCommand(['accounts', 'list'], { env: empty.env })).stdout)).toHaveLength(1);
+    } finally {
+      await sql.end();
+    }
   });
 });
