@@ -12,12 +12,14 @@ import { type Lifetime, type Roles, type Service, startService } from '../app/se
 import { demoClip } from '../app/sample-clips.ts';
 import { onSupervisorGone, reportUp } from './supervise.ts';
 import { say, terminal, warn } from './terminal.ts';
+import { requireDatabase } from './with-store.ts';
 
 /** exit status of `work --once` when no job was waiting */
 const noJobStatus = 3;
 
 export async function startCommand(config: Config, roles: Roles, lifetime: Lifetime = {}): Promise<void> {
   for (const warning of unknownVariables(terminal().env)) warn(`reelmend: ${warning}`);
+  if (!roles.api) await requireDatabase(config);
   const stopRequests = listenForStops();
   const sample = roles.api && roles.worker && config.demo ? await startSample(config) : null;
   try {

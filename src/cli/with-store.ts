@@ -74,6 +74,12 @@ export function changeOfAccount(id: string, work: (opened: Opened) => Promise<ob
   });
 }
 
+/** Throws for a worker that would create a second database, with a queue that stays empty. */
+export async function requireDatabase(config: Config): Promise<void> {
+  const { hasDatabase } = await import('../app/open-store.ts');
+  if (!hasDatabase(config) && !isChosen(config)) throw new Error(noDatabase(config));
+}
+
 /** Whether the data folder is that of a checkout or of the variable. It is the user's where there is no service: a database there would be a second one. */
 const isChosen = ({ dataDir }: Config): boolean => !!terminal().env['REELMEND_DATA_DIR'] || basename(dataDir) === '.data';
 

@@ -196,6 +196,8 @@ describe('the folder for data', () => {
     await inFolder(empty, async () => {
       expect(await spawnCommand(['accounts', 'list'], { env })).toEqual({ status: 1, stdout: '', stderr: noDatabase(ofUser) });
       expect((await runCommand(['operators', 'add', 'ops@example.com'], { env })).stderr).toBe(noDatabase(ofUser));
+      // Its queue would stay empty.
+      expect(await spawnCommand(['work', '--once'], { env })).toEqual({ status: 1, stdout: '', stderr: noDatabase(ofUser) });
     });
     expect(exists ? await readdir(ofUser) : existsSync(join(empty, '.local'))).toEqual(exists ? [] : false);
   });
