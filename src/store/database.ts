@@ -2,6 +2,7 @@
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { postgresOptions } from './connection-url.ts';
+import { DrizzleQueryError } from './orm.ts';
 import { removeParametersFromErrors } from './query-errors.ts';
 import { clientSettings } from './session-settings.ts';
 import * as schema from './schema.ts';
@@ -151,8 +152,11 @@ export async function withEach<R extends { id: string }>(rows: readonly R[], wor
 
 /** Throws AggregateError if some rows failed. */
 export function assertNoneFailed({ found, failures }: Pick<Batch, 'found' | 'failures'>): void {
-  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of ${found} failed. The first: ${String(failures[0])}`);
+  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of ${found} failed. The first: ${String(reasonOf(failures[0]))}`);
 }
+
+/** What the server or the driver says; the query alone does not say why it failed. */
+const reasonOf = (error: unknown): unknown => (error instanceof DrizzleQueryError ? (error.cause ?? error) : error);
 
 /** Codes of the driver and of the operating system for a connection that breaks or cannot be made. */
 const connectionCode = /^(?:CONNECTION_\w+|CONNECT_TIMEOUT|E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|AI_\w+)|ENOTFOUND)$/;
