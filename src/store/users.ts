@@ -82,7 +82,6 @@ export function userQueries(db: Db, cipher?: SecretCipher) {
     operators(): Promise<ConsoleUser[]> {
       return db.select(visible).from(consoleUsers).where(eq(operator, true)).orderBy(id);
     },
-
   };
 }
 
@@ -143,4 +142,3 @@ async function createAccount(tx: Tx, name: string, cipher: SecretCipher | undefi
   await addFirstSecret(tx, cipher, made);
   return made;
 }
-
