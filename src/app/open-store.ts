@@ -9,7 +9,7 @@ import { unlessAborted } from '../domain/unless-aborted.ts';
 import { certificateCode, createStore, migrate, parseConnectionUrl } from '../store/index.ts';
 
 export { hasDatabase } from '../postgres/embedded.ts';
-export { hasSecrets } from './secrets.ts';
+export { hasKeyPepper } from './secrets.ts';
 export { NoTables } from '../store/index.ts';
 
 export interface OpenStore {

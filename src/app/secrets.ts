@@ -24,9 +24,9 @@ export async function loadSecrets({ dataDir, keyPepper, linkSecret }: SecretsCon
   return { keyPepper: keyPepper ?? kept.keyPepper, linkSecret: linkSecret ?? kept.linkSecret };
 }
 
-/** Whether loadSecrets would create none. Throws what it throws if the file cannot be read. */
-export async function hasSecrets({ dataDir, keyPepper, linkSecret }: SecretsConfig): Promise<boolean> {
-  return (keyPepper !== undefined && linkSecret !== undefined) || (await read(fileIn(dataDir))) !== null;
+/** Whether loadSecrets finds the pepper, on which the data depend. Links may be signed by S3. Throws what it throws if the file cannot be read. */
+export async function hasKeyPepper({ dataDir, keyPepper }: Pick<SecretsConfig, 'dataDir' | 'keyPepper'>): Promise<boolean> {
+  return keyPepper !== undefined || (await read(fileIn(dataDir))) !== null;
 }
 
 const fileIn = (dataDir: string) => join(dataDir, 'secrets.json');

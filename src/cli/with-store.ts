@@ -17,10 +17,10 @@ export const withNewStore = <T>(work: (opened: Opened) => Promise<T>): Promise<T
 async function withDatabase<T>({ mayCreate }: { mayCreate: boolean }, work: (opened: Opened) => Promise<T>): Promise<T> {
   const config = configOfTerminal();
   // Loaded here, so that `--help` and offline commands do not load the database driver.
-  const { hasDatabase, hasSecrets, NoTables, openStore } = await import('../app/open-store.ts');
+  const { hasDatabase, hasKeyPepper, NoTables, openStore } = await import('../app/open-store.ts');
   if (!(mayCreate && isChosen(config))) {
     if (!hasDatabase(config)) throw new Error(noDatabase(config));
-    if (!(await hasSecrets(config))) throw new Error(noSecrets(config));
+    if (!(await hasKeyPepper(config))) throw new Error(noSecrets(config));
   }
   const opened = await openStore(config, { mayCreateTables: mayCreate || config.databaseUrl === undefined }).catch((error: unknown) => {
     throw error instanceof NoTables ? new Error(noTables(config), { cause: error }) : error;
@@ -86,9 +86,9 @@ const isChosen = ({ dataDir }: Config): boolean => !!terminal().env['REELMEND_DA
 const noDatabase = ({ dataDir }: Config): string =>
   `There is no database in the data folder ${dataDir}: run the command in the folder of the service, or set REELMEND_DATA_DIR or DATABASE_URL as the service has them. A new service creates it at its first start.`;
 
-/** New secrets would not be those of the service: what they hash and encrypt would be of no use to it. */
+/** A new pepper would not be that of the service: what it hashes and encrypts would be of no use to it. */
 const noSecrets = ({ dataDir }: Config): string =>
-  `There is no secrets.json in the data folder ${dataDir}: run the command in the folder of the service, or set REELMEND_DATA_DIR, or REELMEND_KEY_PEPPER and REELMEND_LINK_SECRET, as the service has them.`;
+  `There is no secrets.json in the data folder ${dataDir}: run the command in the folder of the service, or set REELMEND_DATA_DIR, or REELMEND_KEY_PEPPER as the service has it.`;
 
 const noTables = (config: Config): string =>
   `There is no service in ${databaseOf(config)}: set DATABASE_URL as the service has it. A new service creates its tables at its first start.`;

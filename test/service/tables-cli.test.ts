@@ -239,7 +239,7 @@ describe('the folder for data', () => {
     const ofUser = join(folder, '.local', 'share', 'reelmend');
     const env = { ...site.env, HOME: folder, REELMEND_DATA_DIR: '' };
     const noSecrets = (dataDir: string) =>
-      `reelmend: There is no secrets.json in the data folder ${dataDir}: run the command in the folder of the service, or set REELMEND_DATA_DIR, or REELMEND_KEY_PEPPER and REELMEND_LINK_SECRET, as the service has them.\n`;
+      `reelmend: There is no secrets.json in the data folder ${dataDir}: run the command in the folder of the service, or set REELMEND_DATA_DIR, or REELMEND_KEY_PEPPER as the service has it.\n`;
     const { id } = await site.reelmend<{ id: string }>('accounts', 'create', 'Ada');
     await inFolder(folder, async () => {
       for (const args of [['keys', 'create', id], ['accounts', 'list'], ['accounts', 'create', 'Ada']]) {
@@ -252,6 +252,10 @@ describe('the folder for data', () => {
       expect(await runCommand(['keys', 'create', id], { env: set })).toMatchObject({ status: 0, stderr: '' });
     });
     expect(await readdir(folder)).toEqual([]);
+    // Where S3 signs the links, the pepper may be the only secret.
+    const { keyPepper } = await loadSecrets(loadConfig(site.env));
+    const alone = { ...env, REELMEND_DATA_DIR: await home(), REELMEND_KEY_PEPPER: keyPepper };
+    expect(await runCommand(['keys', 'create', id], { env: alone })).toMatchObject({ status: 0, stderr: '' });
     await site.close();
   });
 });
