@@ -1,6 +1,6 @@
 /**
- * What a long queue costs: a worker that takes its next row reads how many due rows each account has (enhancementLoad), and Graphile
- * Worker passes over the rows of accounts that have to wait. The time of both grows with the number of due rows.
+ * What a long queue costs: a worker that takes its next row reads which accounts have due rows (enhancementLoad), and Graphile Worker
+ * passes over the rows of accounts that have to wait. The time of the latter grows with the number of due rows.
  */
 import type postgres from 'postgres';
 import type { Store } from '../../src/store/index.ts';
