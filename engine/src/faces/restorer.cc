@@ -26,15 +26,8 @@ void FaceRestorer::Infer(const pixel::Image& image, const Similarity& to_picture
   }
 }
 
-void FaceRestorer::Paste(pixel::Image& image, const Similarity& to_crop, float strength, pixel::ThreadPool& pool) const {
-  FaceChange change;
-  for (int p = 0; p < 3; ++p) change.planes[p] = change_.planes[p].data();
-  change.side = side();
-  change.to_crop = to_crop;
-  change.samples = SamplesPerSide(to_crop.scale());
-  change.strength = strength;
-  change.conversion = RgbConversion(image.color());
-  const Area whole = AreaOf(to_crop.Inverse(), side(), image.width(), image.height());
+void Blend(pixel::Image& image, const FaceChange& change, pixel::ThreadPool& pool) {
+  const Area whole = AreaOf(change.to_crop.Inverse(), change.side, image.width(), image.height());
   for (int p = 0; p < 3; ++p) {
     const pixel::Plane target = image.plane(p);
     const int step_x = p == 0 ? 1 : 1 << image.subsampling().log2_x;
@@ -57,7 +50,14 @@ void FaceRestorer::Run(pixel::Image& image, const Landmarks& points, float stren
   const auto to_crop = ToCrop(points, side());
   if (!to_crop) return;
   Infer(image, to_crop->Inverse());
-  Paste(image, *to_crop, strength, pool);
+  FaceChange change;
+  for (int p = 0; p < 3; ++p) change.planes[p] = change_.planes[p].data();
+  change.side = side();
+  change.to_crop = *to_crop;
+  change.samples = SamplesPerSide(to_crop->scale());
+  change.strength = strength;
+  change.conversion = RgbConversion(image.color());
+  Blend(image, change, pool);
 }
 
 }  // namespace reelmend::faces

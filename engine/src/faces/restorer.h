@@ -19,6 +19,9 @@
 
 namespace reelmend::faces {
 
+/// Adds the change of a face to the picture, in place.
+void Blend(pixel::Image& image, const FaceChange& change, pixel::ThreadPool& pool);
+
 class FaceRestorer {
  public:
   /// Throws what FaceNetwork's constructor throws.
@@ -31,7 +34,6 @@ class FaceRestorer {
 
  private:
   void Infer(const pixel::Image& image, const Similarity& to_picture);
-  void Paste(pixel::Image& image, const Similarity& to_crop, float strength, pixel::ThreadPool& pool) const;
 
   FaceNetwork network_;
   float max_change_;
