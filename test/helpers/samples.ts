@@ -24,7 +24,7 @@ export async function makeDemoClip(dataDir: string): Promise<void> {
   const path = join(samples, 'sample.mp4');
   if (existsSync(path)) return;
   await mkdir(samples, { recursive: true });
-  await copyFile(await made(recipe('384x216', 1, 4)), path);
+  await copyFile(await made(recipe('384x216', 2, 4)), path);
 }
 
 /** Returns the clip of a recipe. Makes it once and keeps it for later test runs. */
