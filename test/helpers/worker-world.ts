@@ -90,26 +90,15 @@ export function jobInput(account: Account, change: Partial<CreateJob> = {}): Cre
 
 export const randomHash = (): Buffer => randomBytes(32);
 
-/**
- * The scheduled tasks, each with how many half seconds lie between its runs in tests. Most queries are those of the last two, which
- * are about what has waited for a long time. Twice a second, they would take half the processor time of many tests of workers.
- */
-const halfSecondsBetweenRuns = { scheduled_every_minute: 1, scheduled_every_5_minutes: 4, scheduled_hourly: 4 };
-
-/** Queues the scheduled tasks every half second or every two seconds, and all of them at first. The service does so every minute or less often. */
+/** Queues the scheduled tasks twice a second; the service does so every minute. */
 export function runScheduledTasksOften(url: string): { stop(): Promise<void> } {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
-  const add = async (round: number) => {
-    for (const [task, every] of Object.entries(halfSecondsBetweenRuns)) {
-      if (round % every === 0) await sql`SELECT 1 FROM graphile_worker.add_job(${task}, job_key := ${task}, max_attempts := 1)`;
-    }
+  const tasks = ['scheduled_every_minute', 'scheduled_every_5_minutes', 'scheduled_hourly'];
+  const add = async () => {
+    for (const task of tasks) await sql`SELECT 1 FROM graphile_worker.add_job(${task}, job_key := ${task}, max_attempts := 1)`;
   };
   let running = Promise.resolve();
-  let round = 0;
-  const timer = setInterval(() => {
-    const now = round++;
-    running = running.then(() => add(now)).catch(() => {});
-  }, 500);
+  const timer = setInterval(() => (running = running.then(add).catch(() => {})), 500);
   timer.unref();
   return {
     async stop() {
