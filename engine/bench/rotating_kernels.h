@@ -89,7 +89,7 @@ class RecordedFace {
     const FaceSquareKernel square{SamplerOf(picture, true), arena_.SendOne(faces::Similarity{scale * kSide / kSquare}), kSquare, Floats(kSquare, kSquare)};
     Enqueue(*device, square, {kSquare, kSquare, 1}, stream);
     const Tensor crop{static_cast<Half*>(arena_.MakeCleared(kSide * kSide * 3 * sizeof(Half))), 3, kSide, kSide};
-    Enqueue(*device, FaceToTensorKernel{SamplerOf(picture, false), to_picture, faces::SamplesPerSide(to_picture.scale()), crop}, {kSide, kSide, 1}, stream);
+    Enqueue(*device, MakeFaceToTensor(picture, {picture.width(), picture.height()}, to_picture, crop), {kSide, kSide, 1}, stream);
     float* change = Floats(kSide, kSide);
     Enqueue(*device, FaceChangeKernel{crop, crop, 32, change}, {kSide, kSide, 3}, stream);
     const FaceBlendKernel blend = MakeBlend(picture, to_crop, kSide, change, 1);

@@ -43,9 +43,9 @@ ModelReport CheckFaceModel(const ModelFile& model, const ModelTrial& trial, int 
     const pixel::Plane samples = picture.plane(plane);
     for (int y = 0; y < samples.height; ++y) std::fill_n(samples.Row(y), samples.width, std::uint16_t{32768});
   }
-  restorer.Run(picture, faces::AlignedPoints(restorer.side()), 1, pool);  // warms caches and threads
+  restorer.Run(picture, picture, faces::AlignedPoints(restorer.side()), 1, pool);  // warms caches and threads
   const auto timed = Clock::now();
-  for (int i = 0; i < trial.frames; ++i) restorer.Run(picture, faces::AlignedPoints(restorer.side()), 1, pool);
+  for (int i = 0; i < trial.frames; ++i) restorer.Run(picture, picture, faces::AlignedPoints(restorer.side()), 1, pool);
   report.ms_per_frame = Milliseconds(timed) / trial.frames;
   return report;
 }

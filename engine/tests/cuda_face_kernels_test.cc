@@ -147,7 +147,7 @@ TEST(CudaStages, CropsOfFacesAndTheirChangesAgree) {
       OnDevice on(image);
       auto* halves = static_cast<Half*>(on.arena.MakeCleared(3 * kSamples * sizeof(Half)));
       const Tensor crop{halves, 3, kSide, kSide};
-      on.Run(FaceToTensorKernel{SamplerOf(on.picture, false), to_picture, faces::SamplesPerSide(to_picture.scale()), crop}, {kSide, kSide, 1});
+      on.Run(MakeFaceToTensor(on.picture, {image.width(), image.height()}, to_picture, crop), {kSide, kSide, 1});
       const auto packed = on.Fetch(halves, 3 * kSamples);
       for (std::size_t p = 0; p < 3; ++p) {
         for (std::size_t i = 0; i < kSamples; ++i) {
@@ -167,6 +167,27 @@ TEST(CudaStages, CropsOfFacesAndTheirChangesAgree) {
       for (std::size_t i = 0; i < changes.size(); ++i) {
         ASSERT_NEAR(changes[i], faces::LimitedChange(level(made[i]), level(packed[i]), kMost), 0.001) << i;
         ASSERT_LE(std::abs(changes[i]), kMost);
+      }
+    }
+  }
+}
+
+/// The faces of a picture, cut out of its source of another size.
+TEST(CudaStages, CropsOfTheSourceAgree) {
+  constexpr int kSide = 48;
+  for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(pixel::testing::Name(shape.size));
+    const Image source = PictureOf(shape);
+    for (const Size whole : {Size{source.width() * 3, source.height() * 2}, Size{(source.width() + 1) / 2, source.height()}}) {
+      const Similarity to_picture = Similarity{0.6F, 0.1F, 3, -4}.Inverse();
+      RgbPicture expected(kSide, kSide);
+      faces::SampleScaled(source, whole, to_picture, expected);
+      OnDevice on(source);
+      auto* halves = static_cast<Half*>(on.arena.MakeCleared(std::size_t{3} * kSide * kSide * sizeof(Half)));
+      on.Run(MakeFaceToTensor(on.picture, whole, to_picture, {halves, 3, kSide, kSide}), {kSide, kSide, 1});
+      const auto packed = on.Fetch(halves, std::size_t{3} * kSide * kSide);
+      for (std::size_t i = 0; i < packed.size(); ++i) {
+        ASSERT_NEAR((FromHalf(packed[i]) + 1) * 127.5F, expected.planes[i / (kSide * kSide)][i % (kSide * kSide)], 0.08) << i;
       }
     }
   }

@@ -54,7 +54,7 @@ class StageOnDevice {
     state.is_cut = is_cut ? 1 : 0;
     std::memcpy(state_, &state, sizeof state);  // a stand-in's memory is the host's
     for (int p = 0; p < 3; ++p) CopyRows(image.plane(p), picture_.planes[p], true);
-    stage_.Run(picture_, state_, number, is_warm_up, stream_.get());
+    stage_.Run(picture_, picture_, state_, number, is_warm_up, stream_.get());
     device_->WaitForStream(stream_.get());
     for (int p = 0; p < 3; ++p) CopyRows(image.plane(p), picture_.planes[p], false);
   }
@@ -119,7 +119,7 @@ TEST_F(CudaFaces, AreRestoredAsOnTheCpu) {
     for (std::size_t i = 0; i < frames.size(); ++i) {
       pixel::Image expected = Copy(frames[i]);
       pixel::Image made = Copy(frames[i]);
-      on_cpu.Run(expected, static_cast<std::int64_t>(i), i == 0, false, pool);
+      on_cpu.Run(expected, expected, static_cast<std::int64_t>(i), i == 0, false, pool);
       on_device.Run(made, static_cast<std::int64_t>(i), i == 0);
       const faces::Change change = Compare(frames[i], made, {220, 130, 420, 340});
       EXPECT_GT(change.mean, 0.1) << "the stage changes the face in frame " << i;
@@ -148,7 +148,7 @@ TEST_F(CudaFaces, AgreeInOtherShapesAndColours) {
     pixel::ThreadPool pool(2);
     pixel::Image expected = Copy(image);
     pixel::Image made = Copy(image);
-    on_cpu.Run(expected, 0, true, false, pool);
+    on_cpu.Run(expected, expected, 0, true, false, pool);
     on_device.Run(made, 0, true);
     EXPECT_EQ(on_device.restored(), 1);
     EXPECT_EQ(on_cpu.restored(), 1);
@@ -244,7 +244,7 @@ TEST_F(CudaFaces, InputsOfFilesAreToldApartAsOnTheCpu) {
     pixel::ThreadPool pool(2);
     pixel::Image expected = Copy(frames[0]);
     pixel::Image made = Copy(frames[0]);
-    on_cpu.Run(expected, 0, true, false, pool);
+    on_cpu.Run(expected, expected, 0, true, false, pool);
     on_device.Run(made, 0, true);
     EXPECT_EQ(log_->enqueued, 1) << "it runs on the device";
     EXPECT_GT(Compare(frames[0], made, {}).most, 5);

@@ -9,6 +9,7 @@
 #include "faces/restorer.h"
 #include "faces/sampling.h"
 #include "faces/tracker.h"
+#include "pixel/resize_plan.h"
 
 namespace reelmend::faces {
 namespace {
@@ -110,6 +111,34 @@ TEST(FaceSampling, ReproducesALinearPicture) {
   RgbPicture third(41, 27);
   Reduce(half, third, pool);
   EXPECT_NEAR(third.planes[1][13 * 41 + 20], expected(20.5F * 120 / 41, 13.5F * 80 / 27), 0.6F);
+}
+
+/// A colour that changes evenly across and down a source of half the size, with its chroma samples wherever a video may have them.
+TEST(FaceSampling, FindsColoursWhereTheSourceHasThem) {
+  using pixel::ChromaSite;
+  const auto value = [](double x, double y) { return 20000 + 150 * x + 90 * y; };
+  for (const ChromaSite site : {ChromaSite::kLeft, ChromaSite::kCentre, ChromaSite::kTopLeft, ChromaSite::kBottomRight}) {
+    for (const int shift : {0, 1}) {
+      const pixel::ColorSpec color{pixel::Matrix::kBt709, pixel::Range::kLimited, site, shift, shift};
+      pixel::Image image(121, 81, {1, 1}, color);
+      const pixel::SampleGrid across = pixel::HorizontalGrid(1, {1, 1}, color);
+      const pixel::SampleGrid down = pixel::VerticalGrid(1, {1, 1}, color);
+      for (int y = 0; y < 81; ++y) std::fill_n(image.plane(0).Row(y), 121, std::uint16_t{32768});
+      for (int y = 0; y < image.plane(1).height; ++y) {
+        for (int x = 0; x < image.plane(1).width; ++x) {
+          image.plane(1).Row(y)[x] = image.plane(2).Row(y)[x] = static_cast<std::uint16_t>(std::lround(value(x * across.step + across.offset, y * down.step + down.offset)));
+        }
+      }
+      const Similarity to_whole{2.3F, 0.2F, 60, 40};
+      RgbPicture out(24, 16);
+      SampleScaled(image, {242, 162}, to_whole, out);
+      const Point p = to_whole({10.5F, 7.5F});
+      const auto chroma = static_cast<float>(value(p.x / 2, p.y / 2));
+      float expected[3] = {32768, chroma, chroma};
+      RgbConversion(color).ToRgb(expected);
+      for (int i = 0; i < 3; ++i) EXPECT_NEAR(out.planes[i][7 * 24 + 10], expected[i], 0.05F) << static_cast<int>(site) << " " << shift;
+    }
+  }
 }
 
 TEST(FaceSampling, ColourDifferencesSurviveARoundTrip) {

@@ -63,12 +63,17 @@ inline std::vector<pixel::Image> Frames(const std::string& arguments, int width,
   return frames;
 }
 
-/// The person in a grey picture. The face is `face` pixels wide, 0.35 of the photograph. With `seconds` > 0 a moving, noisy and
+/// Filter that puts the person into a grey picture. The face is `face` pixels wide, 0.35 of the photograph.
+inline std::string PersonFilter(int face, int width = 640, int height = 480) {
+  const int side = static_cast<int>(face / 0.35) & ~1;
+  return "scale=" + std::to_string(side) + ":-2,pad=max(iw\\,2000):max(ih\\,1200):(ow-iw)/2:(oh-ih)/2:gray,crop=" + std::to_string(width) + ":" +
+         std::to_string(height);
+}
+
+/// The person in a grey picture (PersonFilter). With `seconds` > 0 a moving, noisy and
 /// compressed video; otherwise one picture.
 inline std::vector<pixel::Image> Person(int face, int width = 640, int height = 480, double seconds = 0, const std::string& extra = "") {
-  const int side = static_cast<int>(face / 0.35) & ~1;
-  const std::string picture = "scale=" + std::to_string(side) + ":-2,pad=max(iw\\,2000):max(ih\\,1200):(ow-iw)/2:(oh-ih)/2:gray,crop=" +
-                              std::to_string(width) + ":" + std::to_string(height);
+  const std::string picture = PersonFilter(face, width, height);
   if (seconds <= 0) return Frames("-i " + kPerson + " -vf '" + picture + extra + "'", width, height);
   const reelmend::testing::TemporaryFolder folder;
   const std::string clip = folder.File("clip.mp4");

@@ -45,7 +45,7 @@ TEST(OperatorsFaceNetwork, IsGivenRedFirstFromMinusOneToOneAndAWeight) {
   pixel::Image image = Copy(frames[0]);
   pixel::ThreadPool pool(2);
   FaceStage stage(StageOptions(image, FaceModel(folder.File("red.onnx"))));
-  stage.Run(image, 0, true, false, pool);
+  stage.Run(image, image, 0, true, false, pool);
   const Point nose = Find(frames[0]).at(0).points[2];
   // 0.2 × 0.5 on the scale from −1 to 1 is 12.75 levels of red. BT.709 gives the expected changes of luma, Cb and Cr.
   const auto at = [&](int plane, int scale) {
@@ -75,7 +75,7 @@ TEST(OperatorsFaceNetwork, ReceivesFacesAlignedAsInFfhq) {
   pixel::Image image = Copy(frames[0]);
   pixel::ThreadPool pool(2);
   FaceStage stage(StageOptions(image, FaceModel(folder.File("spots.onnx"))));
-  stage.Run(image, 0, true, false, pool);
+  stage.Run(image, image, 0, true, false, pool);
   for (const Point& p : Find(frames[0]).at(0).points) {
     double sum = 0;
     double x = 0;

@@ -123,8 +123,8 @@ void PixelChain::PrepareFaces(Size in) {
   if (!faces_) faces_ = face_threads_.Watch([&] { return std::make_unique<faces::FaceStage>(options); });
 }
 
-void PixelChain::RestoreFaces(bool is_cut, std::int64_t number, bool is_warm_up) {
-  if (faces_) Timed(device::Stage::kFaces, [&] { faces_->Run(resized_, number, is_cut, is_warm_up, pool_); });
+void PixelChain::RestoreFaces(const Slot& slot, bool is_warm_up) {
+  if (faces_) Timed(device::Stage::kFaces, [&] { faces_->Run(resized_, slot.picture, slot.number, slot.is_cut, is_warm_up, pool_); });
 }
 
 void PixelChain::PrepareNetwork(Shape in) {
@@ -266,12 +266,10 @@ void PixelChain::RestoreEdges() {
 }
 
 void PixelChain::Retrieve(AVFrame* out) {
-  Enlarge(slots_.front());
-  Accumulate(slots_.front());
-  const bool is_cut = slots_.front().is_cut;
-  const std::int64_t number = slots_.front().number;
-  idle_slots_.push_back(std::move(slots_.front()));
-  slots_.pop_front();
+  Slot& slot = slots_.front();
+  const bool is_cut = slot.is_cut;
+  Enlarge(slot);
+  Accumulate(slot);
   RestoreEdges();
   Timed(device::Stage::kConvert, [&] { pixel::ConvertColor(resized_, importer_->color().output_spec, pool_); });
   // Before the faces, which are not restored in the warm-up: the curves of a segment equal those of the whole video.
@@ -281,7 +279,9 @@ void PixelChain::Retrieve(AVFrame* out) {
       contrast_->Observe(resized_, pool_);
     });
   }
-  RestoreFaces(is_cut, number, out == nullptr);
+  RestoreFaces(slot, out == nullptr);
+  idle_slots_.push_back(std::move(slot));
+  slots_.pop_front();
   if (out == nullptr) return;
   if (contrast_) Timed(device::Stage::kContrast, [&] { contrast_->Apply(resized_, plan_.strengths.adaptive_contrast, pool_); });
   out->pict_type = is_cut ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;  // for the encoder

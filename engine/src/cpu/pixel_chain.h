@@ -80,7 +80,7 @@ class PixelChain : public device::StageChain {
   pixel::Image& Reduce(pixel::Image& image);
   void PrepareFaces(Size in);
   void AddFaceTime();
-  void RestoreFaces(bool is_cut, std::int64_t number, bool is_warm_up);
+  void RestoreFaces(const Slot& slot, bool is_warm_up);
   bool looks_back_at_the_end() const { return contrast_ || plan_.face_model || accumulator_; }
   void Enlarge(Slot& slot);
   void Accumulate(const Slot& slot);

@@ -16,11 +16,20 @@ namespace reelmend::cuda {
 inline faces::FaceSampler<Plane> SamplerOf(const Picture& picture, bool black_outside) {
   faces::FaceSampler<Plane> sampler;
   std::copy(std::begin(picture.planes), std::end(picture.planes), std::begin(sampler.planes));
-  sampler.step_x = 1.0F / static_cast<float>(1 << picture.log2_x);
-  sampler.step_y = 1.0F / static_cast<float>(1 << picture.log2_y);
+  sampler.chroma = faces::PlacementOf(picture.subsampling(), picture.color);
   sampler.conversion = faces::RgbConversion(picture.color);
   sampler.black_outside = black_outside;
   return sampler;
+}
+
+/// Cuts an aligned face out of a picture. The transform leads to a picture of size `whole`, of which `picture` may be a smaller or
+/// larger version.
+inline FaceToTensorKernel MakeFaceToTensor(const Picture& picture, Size whole, const faces::Similarity& transform, const Tensor& out) {
+  FaceToTensorKernel pack{SamplerOf(picture, false), transform, 1, out};
+  pack.in.scale_x = static_cast<float>(picture.width()) / static_cast<float>(whole.width);
+  pack.in.scale_y = static_cast<float>(picture.height()) / static_cast<float>(whole.height);
+  pack.samples = pack.in.SamplesPerSide(transform);
+  return pack;
 }
 
 /// For pictures of that shape; `in` and `out` remain to be set.

@@ -57,7 +57,7 @@ struct FaceSquareKernel {
     if (x >= side || y >= side) return;
     float c[3];
     const faces::Similarity& transform = to_picture[z];
-    in.At(transform, faces::SamplesPerSide(transform.scale()), x, y, c);
+    in.At(transform, in.SamplesPerSide(transform), x, y, c);
     for (int p = 0; p < 3; ++p) out[((static_cast<std::ptrdiff_t>(z) * 3 + p) * side + y) * side + x] = c[p];
   }
 };
@@ -66,7 +66,7 @@ struct FaceSquareKernel {
 struct FaceToTensorKernel {
   faces::FaceSampler<Plane> in;
   faces::Similarity to_picture;
-  int samples = 1;  ///< faces::SamplesPerSide
+  int samples = 1;  ///< FaceSampler::SamplesPerSide
   Tensor out;
 
   REELMEND_HD void operator()(int x, int y, int) const {
@@ -77,7 +77,7 @@ struct FaceToTensorKernel {
   }
 };
 
-/// What the network changes in a face. It is measured against the tensor, so that a network that changes nothing has no effect.
+/// The change of a face: what the network made, less the crop of the finished picture. Both are tensors, so that equal ones have no effect.
 struct FaceChangeKernel {
   Tensor crop;
   Tensor made;

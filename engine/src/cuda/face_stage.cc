@@ -86,7 +86,10 @@ FaceStage::FaceStage(std::shared_ptr<Device> device, const FaceOptions& options,
       pool_(options.finder->options().threads),
       searched_(std::make_unique<SearchedPicture>(device, shape, options.finder->searched_size())),
       is_cut_(MakePinnedMemory(device, sizeof(int))),
-      change_(static_cast<float*>(arena_.Make(static_cast<std::size_t>(3 * options.network->crop().plane_samples()) * sizeof(float)))) {}
+      crop_(options.network->crop()),
+      change_(static_cast<float*>(arena_.Make(static_cast<std::size_t>(3 * crop_.plane_samples()) * sizeof(float)))) {
+  crop_.data = static_cast<Half*>(arena_.MakeCleared(static_cast<std::size_t>(3 * crop_.plane_samples()) * sizeof(Half)));
+}
 
 FaceStage::~FaceStage() = default;
 
@@ -98,26 +101,27 @@ bool FaceStage::IsCut(const TemporalState* state, StreamHandle stream) {
   return is_cut != 0;
 }
 
-void FaceStage::Run(const Picture& picture, const TemporalState* state, std::int64_t number, bool is_warm_up, StreamHandle stream) {
+void FaceStage::Run(const Picture& picture, const Picture& source, const TemporalState* state, std::int64_t number, bool is_warm_up, StreamHandle stream) {
   const bool is_cut = IsCut(state, stream);
   searched_->Set(picture, stream);
   const std::vector<faces::FoundFace> found = options_.finder->Find(*searched_, number, is_cut, pool_);
   if (is_warm_up) return;
-  for (const faces::FoundFace& face : found) Restore(picture, face, stream);
+  for (const faces::FoundFace& face : found) Restore(picture, source, face, stream);
   restored_ += static_cast<std::int64_t>(found.size());
 }
 
-void FaceStage::Restore(const Picture& picture, const faces::FoundFace& face, StreamHandle stream) {
+void FaceStage::Restore(const Picture& picture, const Picture& source, const faces::FoundFace& face, StreamHandle stream) {
   Device& device = *arena_.device();
   FaceNetworkRunner& network = *options_.network;
   const int side = network.crop().width;
   const auto to_crop = faces::ToCrop(face.points, side);
   if (!to_crop) return;
   const faces::Similarity to_picture = to_crop->Inverse();
-  const FaceToTensorKernel pack{SamplerOf(picture, false), to_picture, faces::SamplesPerSide(to_picture.scale()), network.crop()};
-  Enqueue(device, pack, {side, side, 1}, stream);
+  const Size whole{picture.width(), picture.height()};
+  Enqueue(device, MakeFaceToTensor(source, whole, to_picture, network.crop()), {side, side, 1}, stream);
   network.Run(stream);
-  Enqueue(device, FaceChangeKernel{network.crop(), network.made(), options_.max_change, change_}, {side, side, 3}, stream);
+  Enqueue(device, MakeFaceToTensor(picture, whole, to_picture, crop_), {side, side, 1}, stream);
+  Enqueue(device, FaceChangeKernel{crop_, network.made(), options_.max_change, change_}, {side, side, 3}, stream);
   const FaceBlendKernel blend = MakeBlend(picture, *to_crop, side, change_, face.strength);
   Enqueue(device, blend, ExtentOf(blend), stream);
 }

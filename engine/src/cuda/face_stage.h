@@ -33,9 +33,10 @@ class FaceStage {
   FaceStage(const FaceStage&) = delete;
   FaceStage& operator=(const FaceStage&) = delete;
 
-  /// Once per picture, in order; works in place. `state`: SceneStage's, of this picture. `number`: of its frame in the whole video.
-  /// Waits for the stream. A warm-up frame is analysed only.
-  void Run(const Picture& picture, const TemporalState* state, std::int64_t number, bool is_warm_up, StreamHandle stream);
+  /// Once per picture, in order; works in place. `source`: the picture before the resize and its network, of any size and siting; may be
+  /// `picture`. `state`: SceneStage's, of this picture. `number`: of its frame in the whole video. Waits for the stream. A warm-up frame
+  /// is analysed only.
+  void Run(const Picture& picture, const Picture& source, const TemporalState* state, std::int64_t number, bool is_warm_up, StreamHandle stream);
 
   /// Number of restored faces so far, summed over frames.
   std::int64_t restored() const { return restored_; }
@@ -46,13 +47,14 @@ class FaceStage {
   class SearchedPicture;
 
   bool IsCut(const TemporalState* state, StreamHandle stream);
-  void Restore(const Picture& picture, const faces::FoundFace& face, StreamHandle stream);
+  void Restore(const Picture& picture, const Picture& source, const faces::FoundFace& face, StreamHandle stream);
 
   FaceOptions options_;
   DeviceArena arena_;
   pixel::ThreadPool pool_;
   std::unique_ptr<SearchedPicture> searched_;
   PinnedMemory is_cut_;
+  Tensor crop_;    ///< of the finished picture
   float* change_;  ///< [3, side, side]
   std::int64_t restored_ = 0;
 };

@@ -145,6 +145,10 @@ StagePlan::Slot StagePlan::MakeSlot() {
     slot.motion = static_cast<pixel::MotionVector*>(arena_.MakeCleared(VectorCount(temporal_->motion()) * sizeof(pixel::MotionVector)));
   }
   if (edges_) slot.steep = arena_.MakePlane(output_.width(), output_.height());
+  if (faces_ && network_) {
+    const Picture& shape = options_.network_is_last ? output_ : source_;
+    slot.source = arena_.MakePicture(shape.width(), shape.height(), shape.subsampling(), shape.color);
+  }
   if (scenes_) slot.state = network_ ? arena_.MakeValues<TemporalState>(1) : scenes_->state();
   return slot;
 }
@@ -166,7 +170,9 @@ void StagePlan::Process(Surface surface, int index, bool needs_picture, StreamHa
     working = reduced_;
   }
   if (resize_) Resize(working, slot, stream);
-  if (network_) network_->Submit(index, NetworkInput(options_.network_is_last ? slot.current : working, slot, stream), stream);
+  const Picture& enlarged = options_.network_is_last ? slot.current : working;
+  if (faces_) KeepForFaces(enlarged, slot, stream);
+  if (network_) network_->Submit(index, NetworkInput(enlarged, slot, stream), stream);
 }
 
 /// The displayed picture, tone-mapped if it is HDR.
@@ -213,6 +219,20 @@ void StagePlan::KeepForComplete(const Slot& slot, StreamHandle stream) {
   if (scenes_ && slot.state != scenes_->state()) copy(slot.state, scenes_->state(), sizeof(TemporalState));
 }
 
+/// Without a network there is one slot, so nothing overwrites the source before Complete.
+void StagePlan::KeepForFaces(const Picture& source, Slot& slot, StreamHandle stream) {
+  if (!network_) {
+    slot.source = source;
+    return;
+  }
+  for (int p = 0; p < 3; ++p) CopyPlane(source.planes[p], slot.source.planes[p], stream);
+}
+
+void StagePlan::CopyPlane(const Plane& from, const Plane& to, StreamHandle stream) {
+  device_->CopyAsync({to.data, to.stride * 2, from.data, from.stride * 2, static_cast<std::size_t>(from.width) * 2,
+                      static_cast<std::size_t>(from.height)}, stream);
+}
+
 void StagePlan::Resize(const Picture& working, Slot& slot, StreamHandle stream) {
   const bool resizes_luma = !network_ || options_.network_is_last;
   resize_->Run(working, slot.resized, stream);
@@ -220,11 +240,8 @@ void StagePlan::Resize(const Picture& working, Slot& slot, StreamHandle stream) 
     slot.current.planes[p] = resize_->Result(working, slot.resized, p);
     // Until Complete, because the next picture overwrites the source's own planes.
     if (!network_ || !resize_->is_identity(p)) continue;
-    const Plane& from = working.planes[p];
-    const Plane& to = slot.resized.planes[p];
-    device_->CopyAsync({to.data, to.stride * 2, from.data, from.stride * 2, static_cast<std::size_t>(from.width) * 2,
-                        static_cast<std::size_t>(from.height)}, stream);
-    slot.current.planes[p] = to;
+    CopyPlane(working.planes[p], slot.resized.planes[p], stream);
+    slot.current.planes[p] = slot.resized.planes[p];
   }
 }
 
@@ -270,7 +287,7 @@ void StagePlan::RestoreEdges(Slot& slot, StreamHandle stream) {
 
 void StagePlan::RestoreFaces(int index, std::int64_t number, bool is_warm_up, StreamHandle stream) {
   const Slot& slot = slots_[index];
-  faces_->Run(slot.current, slot.state, number, is_warm_up, stream);
+  faces_->Run(slot.current, slot.source, slot.state, number, is_warm_up, stream);
 }
 
 // Finish: colour, contrast, sharpening, and the encoder's 8 bits.

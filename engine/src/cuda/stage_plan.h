@@ -102,6 +102,7 @@ class StagePlan {
     Picture current;  ///< as far as the stages have come: each plane lies where the last stage that changed it wrote it
     Picture resized;  ///< of the output's size
     Picture full;     ///< input of a network that makes chroma
+    Picture source;   ///< for the faces: the picture before the resize and its network, or what a last network restores
     Plane steady;     ///< luma blended with older pictures
     Plane steep;      ///< luma with straight, steep contours
     pixel::MotionVector* motion = nullptr;  ///< of its source's blocks; only for the temporal accumulation
@@ -120,6 +121,8 @@ class StagePlan {
   Picture Denoise(const Picture& picture, StreamHandle stream);
   /// Copies what the next picture overwrites before Complete.
   void KeepForComplete(const Slot& slot, StreamHandle stream);
+  void CopyPlane(const Plane& from, const Plane& to, StreamHandle stream);
+  void KeepForFaces(const Picture& source, Slot& slot, StreamHandle stream);
   void Resize(const Picture& working, Slot& slot, StreamHandle stream);
   Picture NetworkInput(const Picture& upright, const Slot& slot, StreamHandle stream);
   void TakeFromNetwork(int index, StreamHandle stream);

@@ -80,29 +80,41 @@ REELMEND_HD inline float Bilinear(const Plane& plane, float x, float y) {
   return above * (1 - dy) + below * dy;
 }
 
-/// Resamples a left-sited picture. `Plane` has width, height and Row(y).
+/// Where chroma samples lie.
+struct ChromaPlacement {
+  float step_x = 0.5F;  ///< chroma samples per luma sample
+  float step_y = 0.5F;
+  float first_x = 0.5F;  ///< position of the first chroma sample in luma samples, 0 = edge of the picture
+  float first_y = 1;
+};
+
+/// Resamples a picture. `Plane` has width, height and Row(y).
 template <typename Plane>
 struct FaceSampler {
   Plane planes[3];
-  float step_x = 0.5F;  ///< chroma samples per luma sample
-  float step_y = 0.5F;
+  ChromaPlacement chroma;
   RgbConversion conversion;
   bool black_outside = false;  ///< else edges are repeated
+  float scale_x = 1;           ///< samples per unit that the transform maps to; not 1 for a picture of another size than that of the faces
+  float scale_y = 1;
 
-  /// R′G′B′ of the crop's pixel (x, y): the picture around transform(x + 0.5, y + 0.5), bilinear. `samples`: SamplesPerSide of the
-  /// transform's scale.
+  /// Of a transform to the picture's faces.
+  REELMEND_HD int SamplesPerSide(const Similarity& transform) const {
+    return faces::SamplesPerSide(transform.scale() * (scale_x < scale_y ? scale_y : scale_x));
+  }
+
+  /// R′G′B′ of the crop's pixel (x, y): the picture around transform(x + 0.5, y + 0.5), bilinear. `samples`: SamplesPerSide.
   REELMEND_HD void At(const Similarity& transform, int samples, int x, int y, float (&sum)[3]) const {
     const float part = 1.0F / static_cast<float>(samples);
     sum[0] = sum[1] = sum[2] = 0;
     for (int s = 0; s < samples * samples; ++s) {
-      const Point p = transform({static_cast<float>(x) + (static_cast<float>(s % samples) + 0.5F) * part,
-                                 static_cast<float>(y) + (static_cast<float>(s / samples) + 0.5F) * part});
+      Point p = transform({static_cast<float>(x) + (static_cast<float>(s % samples) + 0.5F) * part,
+                           static_cast<float>(y) + (static_cast<float>(s / samples) + 0.5F) * part});
+      p = {p.x * scale_x, p.y * scale_y};
       const bool is_outside = p.x < 0 || p.y < 0 || p.x >= static_cast<float>(planes[0].width) || p.y >= static_cast<float>(planes[0].height);
       if (black_outside && is_outside) continue;
-      float c[3] = {Bilinear(planes[0], p.x - 0.5F, p.y - 0.5F),
-                    // Left-sited: a chroma sample lies on its left luma sample, between the rows.
-                    Bilinear(planes[1], (p.x - 0.5F) * step_x, p.y * step_y - 0.5F),
-                    Bilinear(planes[2], (p.x - 0.5F) * step_x, p.y * step_y - 0.5F)};
+      const Point c_at{(p.x - chroma.first_x) * chroma.step_x, (p.y - chroma.first_y) * chroma.step_y};
+      float c[3] = {Bilinear(planes[0], p.x - 0.5F, p.y - 0.5F), Bilinear(planes[1], c_at.x, c_at.y), Bilinear(planes[2], c_at.x, c_at.y)};
       conversion.ToRgb(c);
       for (int i = 0; i < 3; ++i) sum[i] += c[i] * part * part;
     }

@@ -23,9 +23,10 @@ class FaceStage {
   /// Throws Error{kUnavailable, kInvalidArgument} in one sentence.
   explicit FaceStage(const FaceStageOptions& options);
 
-  /// Works in place. `number`: the frame's number in the whole video. A warm-up frame is analysed only. The picture
-  /// is 4:2:0, left-sited. Without faces no sample changes.
-  void Run(pixel::Image& image, std::int64_t number, bool is_cut, bool is_warm_up, pixel::ThreadPool& pool);
+  /// Works in place. `source`: the picture before the resize and its network, of any size and siting; may be `image`. `number`: the
+  /// frame's number in the whole video. A warm-up frame is analysed only. The picture is 4:2:0, left-sited. Without faces no sample
+  /// changes.
+  void Run(pixel::Image& image, const pixel::Image& source, std::int64_t number, bool is_cut, bool is_warm_up, pixel::ThreadPool& pool);
 
   void set_strength(float strength) { finder_.set_strength(strength); }
 

@@ -7,15 +7,17 @@ namespace reelmend::faces {
 FaceRestorer::FaceRestorer(inference::Backend& backend, const ModelFile& file, int threads)
     : network_(backend, file, threads),
       max_change_(file.max_change),
+      input_(network_.side(), network_.side()),
       crop_(network_.side(), network_.side()),
       change_(network_.side(), network_.side()) {}
 
-void FaceRestorer::Infer(const pixel::Image& image, const Similarity& to_picture) {
+void FaceRestorer::Infer(const pixel::Image& image, const pixel::Image& source, const Similarity& to_picture) {
+  SampleScaled(source, {image.width(), image.height()}, to_picture, input_);
   Sample(image, to_picture, false, crop_);
   const std::size_t count = crop_.planes[0].size();
   float* in = network_.input();
   for (std::size_t p = 0; p < 3; ++p) {
-    for (std::size_t i = 0; i < count; ++i) in[p * count + i] = crop_.planes[p][i] / 127.5F - 1;
+    for (std::size_t i = 0; i < count; ++i) in[p * count + i] = input_.planes[p][i] / 127.5F - 1;
   }
   network_.Run();
   const float* out = network_.output();
@@ -45,11 +47,11 @@ void Blend(pixel::Image& image, const FaceChange& change, pixel::ThreadPool& poo
   }
 }
 
-void FaceRestorer::Run(pixel::Image& image, const Landmarks& points, float strength, pixel::ThreadPool& pool) {
+void FaceRestorer::Run(pixel::Image& image, const pixel::Image& source, const Landmarks& points, float strength, pixel::ThreadPool& pool) {
   if (strength <= 0) return;
   const auto to_crop = ToCrop(points, side());
   if (!to_crop) return;
-  Infer(image, to_crop->Inverse());
+  Infer(image, source, to_crop->Inverse());
   FaceChange change;
   for (int p = 0; p < 3; ++p) change.planes[p] = change_.planes[p].data();
   change.side = side();

@@ -1,9 +1,9 @@
 // Restores one face with a network and blends it back.
 //
 // Note [Blending a face]
-// The network gets a square crop aligned as in FFHQ. Only its change, result − crop, is added to the picture. So the
-// picture keeps grain and detail finer than the crop, the round trip cannot shift colours, and a network that changes
-// nothing has no effect. The change is weighted by strength, presence and a round mask that falls to 0 before the
+// The network gets a square crop of the source, aligned as in FFHQ: it has learned from damaged faces, and what the stages
+// before it made of one is neither damaged nor natural. Only the change, result − crop of the finished picture, is added to
+// the picture. So the picture keeps grain and detail finer than the crop, and the round trip cannot shift colours. The change is weighted by strength, presence and a round mask that falls to 0 before the
 // crop's border (from kMaskFull to kMaskGone of half its side). It is clipped to ModelFile::max_change 8-bit levels, which
 // preserves the person's identity.
 #pragma once
@@ -29,15 +29,17 @@ class FaceRestorer {
 
   int side() const { return network_.side(); }
 
-  /// Restores the face with these points in place. `strength`: 0…1; 0 changes no sample. Throws Error{kInternal}.
-  void Run(pixel::Image& image, const Landmarks& points, float strength, pixel::ThreadPool& pool);
+  /// Restores the face with these points in place. `source`: the picture before the resize and its network, of any size and siting;
+  /// may be `image`. `strength`: 0…1; 0 changes no sample. Throws Error{kInternal}.
+  void Run(pixel::Image& image, const pixel::Image& source, const Landmarks& points, float strength, pixel::ThreadPool& pool);
 
  private:
-  void Infer(const pixel::Image& image, const Similarity& to_picture);
+  void Infer(const pixel::Image& image, const pixel::Image& source, const Similarity& to_picture);
 
   FaceNetwork network_;
   float max_change_;
-  RgbPicture crop_;
+  RgbPicture input_;   ///< of the source
+  RgbPicture crop_;    ///< of the finished picture
   RgbPicture change_;  ///< R′G′B′, 8-bit levels
 };
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "pixel/resize_plan.h"
+
 namespace reelmend::faces {
 namespace {
 
@@ -33,6 +35,26 @@ void ReducePlane(const At& at, int in_width, int in_height, int out_width, int o
       }
     }
   });
+}
+
+FaceSampler<pixel::ConstPlane> SamplerOf(const pixel::Image& image) {
+  FaceSampler<pixel::ConstPlane> sampler;
+  for (int p = 0; p < 3; ++p) sampler.planes[p] = image.plane(p);
+  sampler.chroma = PlacementOf(image.subsampling(), image.color());
+  sampler.conversion = RgbConversion(image.color());
+  return sampler;
+}
+
+void Run(const FaceSampler<pixel::ConstPlane>& sampler, const Similarity& transform, RgbPicture& out) {
+  const int samples = sampler.SamplesPerSide(transform);
+  for (int y = 0; y < out.height; ++y) {
+    for (int x = 0; x < out.width; ++x) {
+      float c[3];
+      sampler.At(transform, samples, x, y, c);
+      const std::size_t at = static_cast<std::size_t>(y) * out.width + x;
+      for (int p = 0; p < 3; ++p) out.planes[p][at] = c[p];
+    }
+  }
 }
 
 }  // namespace
@@ -77,22 +99,23 @@ void Reduce(const RgbPicture& in, RgbPicture& out, pixel::ThreadPool& pool) {
   }
 }
 
+ChromaPlacement PlacementOf(pixel::Subsampling subsampling, const pixel::ColorSpec& color) {
+  const pixel::SampleGrid x = pixel::HorizontalGrid(1, subsampling, color);
+  const pixel::SampleGrid y = pixel::VerticalGrid(1, subsampling, color);
+  return {1.0F / static_cast<float>(x.step), 1.0F / static_cast<float>(y.step), static_cast<float>(x.offset), static_cast<float>(y.offset)};
+}
+
 void Sample(const pixel::Image& image, const Similarity& transform, bool black_outside, RgbPicture& out) {
-  FaceSampler<pixel::ConstPlane> sampler;
-  for (int p = 0; p < 3; ++p) sampler.planes[p] = image.plane(p);
-  sampler.step_x = 1.0F / static_cast<float>(1 << image.subsampling().log2_x);
-  sampler.step_y = 1.0F / static_cast<float>(1 << image.subsampling().log2_y);
-  sampler.conversion = RgbConversion(image.color());
+  FaceSampler<pixel::ConstPlane> sampler = SamplerOf(image);
   sampler.black_outside = black_outside;
-  const int samples = SamplesPerSide(transform.scale());
-  for (int y = 0; y < out.height; ++y) {
-    for (int x = 0; x < out.width; ++x) {
-      float c[3];
-      sampler.At(transform, samples, x, y, c);
-      const std::size_t at = static_cast<std::size_t>(y) * out.width + x;
-      for (int p = 0; p < 3; ++p) out.planes[p][at] = c[p];
-    }
-  }
+  Run(sampler, transform, out);
+}
+
+void SampleScaled(const pixel::Image& image, Size whole, const Similarity& transform, RgbPicture& out) {
+  FaceSampler<pixel::ConstPlane> sampler = SamplerOf(image);
+  sampler.scale_x = static_cast<float>(image.width()) / static_cast<float>(whole.width);
+  sampler.scale_y = static_cast<float>(image.height()) / static_cast<float>(whole.height);
+  Run(sampler, transform, out);
 }
 
 }  // namespace reelmend::faces

@@ -8,6 +8,7 @@
 #include "faces/face_kernel.h"
 #include "pixel/image.h"
 #include "pixel/thread_pool.h"
+#include "reelmend/enhance.h"
 
 namespace reelmend::faces {
 
@@ -36,8 +37,13 @@ struct AreaWeights {
 void ReduceToRgb(const pixel::Image& image, RgbPicture& out, pixel::ThreadPool& pool);
 void Reduce(const RgbPicture& in, RgbPicture& out, pixel::ThreadPool& pool);
 
+ChromaPlacement PlacementOf(pixel::Subsampling subsampling, const pixel::ColorSpec& color);
+
 /// Resamples the picture into `out` of any size: pixel (x, y) of `out` is the picture at transform(x + 0.5, y + 0.5).
 /// Bilinear, with enough samples per pixel to avoid aliasing. Outside the picture: black if `black_outside`, else the edge sample.
 void Sample(const pixel::Image& image, const Similarity& transform, bool black_outside, RgbPicture& out);
+
+/// The same where the transform leads to a picture of size `whole`, of which `image` is a smaller or larger version. Repeats edges.
+void SampleScaled(const pixel::Image& image, Size whole, const Similarity& transform, RgbPicture& out);
 
 }  // namespace reelmend::faces
