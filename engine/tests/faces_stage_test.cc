@@ -187,6 +187,20 @@ TEST(FaceStage, LeavesTooSmallAndTooLargeFacesAlone) {
   }
 }
 
+/// Small and large are meant in the source: a face of 640 pixels that was enlarged three times is restored, and one of 48 is not.
+TEST(FaceStage, RestoresLargeFacesOfSmallSources) {
+  NEEDS_DETECTOR();
+  for (const auto& [face, restored] : {std::pair{640, 1}, {48, 0}}) {
+    pixel::Image image = std::move(Person(face, 1280, 1080)[0]);
+    pixel::ThreadPool pool(2);
+    FaceStageOptions options = StageOptions(image, Shipped());
+    options.finder.enlargement = 3;
+    FaceStage stage(options);
+    stage.Run(image, image, 0, true, false, pool);
+    EXPECT_EQ(stage.restored(), restored) << face;
+  }
+}
+
 TEST(FaceStage, FlickersNoMoreThanItsSource) {
   NEEDS_DETECTOR();
   const auto frames = Person(110, 680, 520, 1.6);

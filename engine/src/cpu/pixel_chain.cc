@@ -89,7 +89,7 @@ void PixelChain::Prepare(const AVFrame& frame) {
   resized_ = pixel::Image(out_width, out_height, {1, 1}, in.color.LeftSited());
   if (sharpener_) sharpened_ = pixel::Image(out_width, out_height, {1, 1}, importer_->color().output_spec);
   PrepareNetwork(in);
-  PrepareFaces({width, height});
+  PrepareFaces(in.size);
   ReleasePrepared();
 }
 

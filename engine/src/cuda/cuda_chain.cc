@@ -224,9 +224,9 @@ class CudaChain : public device::StageChain {
     request.engine_folder = plan_.engine_folder;
     request.may_write_engines = plan_.may_write_engines;
     const Size displayed = o.transpose ? Size{o.stored_height, o.stored_width} : Size{o.stored_width, o.stored_height};
+    const Size in = plan::WorkingSize(displayed, plan_.working_share);
     try {
-      o.faces = session_->networks->FacesOf(
-          request, faces::MakeFinderOptions(displayed, plan_.output, plan_.strengths.face_restoration, threads_));
+      o.faces = session_->networks->FacesOf(request, faces::MakeFinderOptions(in, plan_.output, plan_.strengths.face_restoration, threads_));
     } catch (const Error& error) {
       RefuseNetwork(error);
     }

@@ -22,12 +22,12 @@ struct FinderOptions {
   bool operator==(const FinderOptions&) const = default;
 };
 
-/// For pictures of a source of size `in` that become `out`.
+/// For pictures that are enlarged from size `in`, that of the recording (plan's Note [Working size]), to `out`.
 FinderOptions MakeFinderOptions(Size in, Size out, float strength, int threads);
 
 /// Faces narrower than this in the source have too little detail and are not restored.
 inline constexpr float kSmallestFace = 24;
-/// Faces larger than this in the output are not restored: a network of 512 pixels would soften them.
+/// Faces wider than this in the source show more detail than the crop of a network can hold, and are not restored.
 inline constexpr float kLargestFace = 512;
 
 struct FoundFace {
