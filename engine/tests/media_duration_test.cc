@@ -8,6 +8,7 @@
 
 #include "helpers/files.h"
 #include "reelmend/enhance.h"
+#include "reelmend/error.h"
 #include "reelmend/probe.h"
 #include "reelmend/segments.h"
 #include "sources_fixture.h"
@@ -16,6 +17,7 @@ namespace reelmend {
 namespace {
 
 using testing::ClipTest;
+using testing::Ffmpeg;
 using testing::PlainOptions;
 using testing::ReadFile;
 using testing::RunCommand;
@@ -127,6 +129,50 @@ TEST_F(DurationTest, MeasuresAnMp4WhoseHeaderStatesFarTooLittle) {
     SetTrackDuration(file, 2000);
     for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(file, {ServiceLimits(), walk, {}}).duration_s, 6, 0.05) << frames << walk;
     EXPECT_NEAR(Enhance(file, output_, PlainOptions()).duration_s, 6, 0.05) << frames;
+  }
+}
+
+/// Copies a file into Matroska; the frames for which an expression of ffmpeg's holds state this many seconds.
+std::string WithDuration(const std::string& whole, const std::string& name, const std::string& which, const std::string& seconds) {
+  Ffmpeg("-i '" + whole + "' -c copy -bsf:v 'setts=duration=if(" + which + "\\,ceil(" + seconds + "/TB)\\,DURATION)' '" + name + "'");
+  return name;
+}
+
+/// Seconds that the ways to measure a video and to enhance it agree on.
+void ExpectSeconds(const std::string& file, const std::string& output, double seconds) {
+  for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(file, {ServiceLimits(), walk, {}}).duration_s, seconds, 0.05) << walk;
+  EXPECT_NEAR(PlanSegments(file, PlainOptions(), {1, 2, 4}).plan.source.duration_s, seconds, 0.05);
+  EXPECT_NEAR(Enhance(file, output, PlainOptions()).duration_s, seconds, 0.05);
+}
+
+TEST_F(DurationTest, TakesAFrameThatStatesYearsAsOneWithoutDuration) {
+  for (const std::string frames : {"-bf 0", "-bf 2 -x264-params b-adapt=0"}) {
+    const std::string whole = Clip("whole.mp4", VideoInput("160x90", 4) + kH264 + frames);
+    for (const std::string which : {"eq(N\\,99)", "gt(N\\,95)"}) ExpectSeconds(WithDuration(whole, folder_.File("years.mkv"), which, "1e9"), output_, 4);
+  }
+}
+
+TEST_F(DurationTest, EndsAFrameWhereTheNextOneBegins) {
+  for (const std::string frames : {"-bf 0", "-bf 2 -x264-params b-adapt=0"}) {
+    const std::string whole = Clip("whole.mp4", VideoInput("160x90", 4) + kH264 + frames);
+    for (const std::string which : {"eq(N\\,0)", "eq(N\\,50)", "lt(N\\,90)"}) ExpectSeconds(WithDuration(whole, folder_.File("long.mkv"), which, "300"), output_, 4);
+  }
+}
+
+TEST_F(DurationTest, TheLastFrameCountsForTheLimit) {
+  const std::string whole = Clip("whole.mp4", VideoInput("160x90", 4) + kH264 + "-bf 0");
+  const std::string file = WithDuration(whole, folder_.File("last.mkv"), "eq(N\\,99)", "20");
+  ExpectSeconds(file, output_, 23.96);
+  EnhanceOptions options = PlainOptions();
+  for (const auto& [limit_s, code] : {std::pair(23.97, ErrorCode::kInternal), {20.0, ErrorCode::kLimitExceeded}}) {
+    options.limits.max_duration_s = limit_s;
+    ErrorCode thrown = ErrorCode::kInternal;
+    try {
+      Enhance(file, output_, options);
+    } catch (const Error& error) {
+      thrown = error.code();
+    }
+    EXPECT_EQ(thrown, code) << limit_s;
   }
 }
 

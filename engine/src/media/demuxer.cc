@@ -15,6 +15,10 @@
 #include "media/source_policy.h"
 #include "media/timestamps.h"
 
+extern "C" {
+#include <libavutil/mathematics.h>
+}
+
 namespace reelmend::media {
 namespace {
 
@@ -70,12 +74,16 @@ std::int64_t CountMissingSamples(const AVFormatContext& context, std::int64_t si
   return missing;
 }
 
-/// See Note [Absurd timestamps].
-void ForgetAbsurdTimes(AVPacket& packet, AVRational time_base) {
+/// See Note [Absurd timestamps]. A damaged file may also show its last picture for years: MP4 needs many samples for that, and the encoder
+/// would repeat the picture for each.
+void ForgetAbsurdTimes(AVPacket& packet, const AVStream& stream) {
+  constexpr std::int64_t kLongestPicture_s = 100 * 3600;
   for (std::int64_t* time : {&packet.pts, &packet.dts}) {
-    if (*time != AV_NOPTS_VALUE && IsAbsurd(*time, time_base)) *time = AV_NOPTS_VALUE;
+    if (*time != AV_NOPTS_VALUE && IsAbsurd(*time, stream.time_base)) *time = AV_NOPTS_VALUE;
   }
-  if (packet.duration < 0 || IsAbsurd(packet.duration, time_base)) packet.duration = 0;
+  const bool is_picture = stream.codecpar->codec_type == AVMEDIA_TYPE_VIDEO;
+  const bool is_endless = is_picture && av_compare_ts(packet.duration, stream.time_base, kLongestPicture_s, {1, 1}) > 0;
+  if (packet.duration < 0 || is_endless || IsAbsurd(packet.duration, stream.time_base)) packet.duration = 0;
 }
 
 constexpr std::int64_t kMostReordered = 16;  ///< frames that a decoder can hold back
@@ -289,7 +297,7 @@ bool Demuxer::ReadAny(AVPacket* packet) {
   if (result < 0) return false;
   if (IsEncrypted(*packet)) ThrowEncrypted();
   CountPacket();
-  ForgetAbsurdTimes(*packet, context_->streams[packet->stream_index]->time_base);
+  ForgetAbsurdTimes(*packet, *context_->streams[packet->stream_index]);
   UnwrapTimes(*packet);
   return true;
 }

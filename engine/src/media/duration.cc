@@ -193,9 +193,8 @@ std::optional<Duration> OfTail(const Source& source) {
     for (; tail.packets() < kPacketLimit && demuxer.ReadPacket(packet.get()); av_packet_unref(packet.get())) tail.Add(*packet);
   }
   if (tail.packets() == kPacketLimit) return Duration{std::max(declared_s - start.first_s(), tail.end_s() - start.first_s()), false};
-  const double measured_s = tail.empty() ? 0 : tail.end_s() - start.first_s();
-  if (measured_s < start.duration_s()) return Duration{declared_s, false};
-  return Duration{measured_s, false};
+  if (tail.empty() || tail.end_s() <= start.last_s()) return Duration{declared_s, false};
+  return Duration{tail.end_s() - start.first_s(), false};
 }
 
 /// As declared for all streams together.

@@ -88,7 +88,7 @@ std::optional<Duration> StreamedMatroskaDuration(const Demuxer& demuxer, const S
     if (!cluster) continue;
     SplicedSource spliced(source, *first, from + *cluster);
     const auto end_s = EndOf(spliced, demuxer);
-    if (end_s && *end_s >= start.end_s()) return Duration{*end_s - start.first_s(), false};
+    if (end_s && *end_s > start.last_s()) return Duration{*end_s - start.first_s(), false};
   }
   return std::nullopt;
 }

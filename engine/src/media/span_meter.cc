@@ -45,7 +45,7 @@ void SpanMeter::Add(const AVPacket& packet) {
 /// A packet without a time follows the one before, as a frame does in TimestampMender. It does not prove that a time before it is damaged.
 void SpanMeter::AddUntimed(std::int64_t step) {
   before_jump_.reset();
-  const std::int64_t time = empty() ? 0 : end_;
+  const std::int64_t time = empty() ? 0 : last_.end;
   last_decode_ = last_decode_ == AV_NOPTS_VALUE ? time : last_decode_ + step;
   Show(time, step);
 }
@@ -54,30 +54,35 @@ void SpanMeter::AddUntimed(std::int64_t step) {
 /// once another frame is behind the end, too, or if it is the last one that is shown.
 void SpanMeter::Show(std::int64_t time, std::int64_t step) {
   constexpr int kMostReordered = 16;  // frames that a decoder can hold back
-  const auto is_far = [&] { return !empty() && time > end_ + one_second_; };
+  const auto is_far = [&] { return !empty() && time > last_.end + one_second_; };
   if (far_ && ++far_->packets_after > kMostReordered) far_.reset();
   if (far_ && is_far()) {
-    end_ = std::max(end_, far_->end);
+    Extend(far_->shown);
     far_.reset();
   }
   if (empty() || time < first_) first_ = time;
   if (is_far() && !before_jump_) {
-    far_ = {time + step, 0};
-  } else if (empty() || time + step > end_) {
-    end_ = time + step;
+    far_ = {{time, time + step}, 0};
+  } else {
+    Extend({time, time + step});
   }
   ++packets_;
+}
+
+void SpanMeter::Extend(const Shown& shown) {
+  if (empty() || shown.time >= last_.time) last_ = shown;
 }
 
 /// Sets offset_ and last_decode_ for a decoding time. `step`: the packet's duration.
 void SpanMeter::FollowClock(std::int64_t dts, std::int64_t step) {
   const auto is_away = [&](const Clock& clock, std::int64_t later) { return std::abs(dts + clock.offset - clock.decode - later) > one_second_; };
-  Clock clock{offset_, last_decode_, end_};
+  Clock clock{offset_, last_decode_, last_};
   if (last_decode_ != AV_NOPTS_VALUE) {
     if (before_jump_ && is_away(clock, step) && !is_away(*before_jump_, 2 * step)) {  // Note [Damaged times] in timestamps.h
-      clock = {before_jump_->offset, before_jump_->decode + step, before_jump_->end + step};
+      const std::int64_t end = before_jump_->last.end;
+      clock = {before_jump_->offset, before_jump_->decode + step, {end, end + step}};
       offset_ = clock.offset;
-      end_ = clock.end;
+      last_ = clock.last;
     }
     before_jump_.reset();
     if (is_away(clock, step)) before_jump_ = clock;
@@ -98,7 +103,9 @@ double SpanMeter::first_s() const {
   return static_cast<double>(first_frame_) * av_q2d(time_base_);
 }
 
-std::int64_t SpanMeter::end() const { return far_ ? std::max(end_, far_->end) : end_; }
+const SpanMeter::Shown& SpanMeter::Last() const { return far_ && far_->shown.time > last_.time ? far_->shown : last_; }
+
+double SpanMeter::last_s() const { return static_cast<double>(Last().time) * av_q2d(time_base_); }
 
 double SpanMeter::end_s() const { return static_cast<double>(end()) * av_q2d(time_base_); }
 

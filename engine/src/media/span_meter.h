@@ -31,25 +31,35 @@ class SpanMeter {
   /// Decoding time of the first packet.
   double first_decode_s() const;
   double end_s() const;
+  /// When the last frame is shown. Unlike its end, it does not depend on a stated duration.
+  double last_s() const;
   double duration_s() const { return empty() ? 0 : end_s() - first_s(); }
   /// Time between the first packet and the first frame.
   double undecodable_lead_s() const { return first_s() - first_packet_s(); }
 
  private:
+  /// When a frame is shown.
+  struct Shown {
+    std::int64_t time = 0;
+    std::int64_t end = 0;
+  };
+
   struct Clock {
     std::int64_t offset;  ///< added to the stream's times
     std::int64_t decode;  ///< of the last packet
-    std::int64_t end;
+    Shown last;
   };
 
-  /// The end of a frame whose time may be damaged.
+  /// A frame whose time may be damaged.
   struct Far {
-    std::int64_t end;
+    Shown shown;
     int packets_after;
   };
 
   double first_packet_s() const;
-  std::int64_t end() const;
+  const Shown& Last() const;
+  std::int64_t end() const { return Last().end; }
+  void Extend(const Shown& shown);
   void AddUntimed(std::int64_t step);
   void FollowClock(std::int64_t dts, std::int64_t step);
   void Show(std::int64_t time, std::int64_t step);
@@ -64,8 +74,8 @@ class SpanMeter {
   std::optional<Clock> before_jump_;  ///< if the last packet's time has jumped
   std::int64_t first_ = 0;
   std::int64_t first_decode_ = 0;
-  std::int64_t end_ = 0;
-  std::optional<Far> far_;  ///< not counted in end_
+  Shown last_;              ///< the frame that is shown last; another one ends when the next begins, whatever duration is stated
+  std::optional<Far> far_;  ///< not counted in last_
 };
 
 }  // namespace reelmend::media

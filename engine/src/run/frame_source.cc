@@ -24,6 +24,8 @@ constexpr int kDeinterlacerRunIn = 2;
 /// and a frame at 1/3 s belongs to the segment that begins at "0.333333".
 constexpr double kBoundaryTolerance_s = 1e-5;
 
+[[noreturn]] void ThrowTooLong() { throw Error(ErrorCode::kLimitExceeded, "The video is longer than this service takes."); }
+
 }  // namespace
 
 std::optional<TimedFrame> FrameTimer::Next(media::UniqueFrame frame, std::int64_t pts, std::int64_t own_duration) {
@@ -129,7 +131,7 @@ void FrameSource::Run(const std::function<bool(TimedFrame)>& on_frame) {
   }
   if (!is_done_) {
     Decode(nullptr);
-    Deliver(timer_.Last());
+    DeliverLast();
     CheckDamage();
     is_done_ = true;
   }
@@ -239,7 +241,7 @@ void FrameSource::CheckLength(double time_s) const {
   constexpr double kFastest = 480;  // frames a second; no camera's video is faster
   const double limit_s = options_.limits.max_duration_s;
   if (limit_s <= 0) return;
-  if (time_s >= limit_s) throw Error(ErrorCode::kLimitExceeded, "The video is longer than this service takes.");
+  if (time_s >= limit_s) ThrowTooLong();
   media::CheckFrameRate(decoder_->frames(), limit_s, options_.limits);
   if (static_cast<double>(decoder_->frames()) > limit_s * kFastest + 1) {
     throw Error(ErrorCode::kLimitExceeded, "The video has more frames than the longest allowed video can have.");
@@ -257,6 +259,15 @@ void FrameSource::Deliver(std::optional<TimedFrame> frame) {
   ++(frame->is_warm_up ? warm_up_frames_ : frames_);
   is_refused_ = !on_frame_(std::move(*frame));
   is_done_ = is_refused_;
+}
+
+/// The stated duration of the last frame counts for the limit, as when the video is measured.
+void FrameSource::DeliverLast() {
+  constexpr double kRounding_s = 0.001;
+  std::optional<TimedFrame> last = timer_.Last();
+  const double limit_s = options_.limits.max_duration_s;
+  if (last && limit_s > 0 && Seconds(last->pts + last->duration) > limit_s + kRounding_s) ThrowTooLong();
+  Deliver(std::move(last));
 }
 
 void FrameSource::CheckDamage() const {

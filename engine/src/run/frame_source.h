@@ -87,6 +87,7 @@ class FrameSource {
   void OnTimed(media::UniqueFrame frame);
   media::UniqueFrame InFirstShape(media::UniqueFrame frame) const;
   void Deliver(std::optional<TimedFrame> frame);
+  void DeliverLast();
   void CheckLength(double time_s) const;
   void CheckDamage() const;
   double Seconds(std::int64_t ticks) const { return static_cast<double>(ticks) * av_q2d(plan_.time_base); }
