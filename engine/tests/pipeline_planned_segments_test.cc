@@ -11,6 +11,7 @@
 #include <limits>
 #include <numeric>
 #include <thread>
+#include <vector>
 
 #include "helpers/clips.h"
 #include "media/byte_io.h"
@@ -36,8 +37,11 @@ class WatchedSource : public ByteSource {
       : file_(path), broken_(broken) {}
 
   std::int64_t reads() const { return reads_; }
+  /// For each read of the first byte, how many reads came before.
+  const std::vector<std::int64_t>& begun_after() const { return begun_after_; }
   std::int64_t size() const override { return file_.size(); }
   std::size_t Read(std::int64_t offset, std::uint8_t* destination, std::size_t length) override {
+    if (offset == 0) begun_after_.push_back(reads_);
     ++reads_;
     if (offset >= broken_) throw Error(ErrorCode::kIo, "The bytes cannot be read.");
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -48,6 +52,7 @@ class WatchedSource : public ByteSource {
   media::FileSource file_;
   std::int64_t broken_;
   std::atomic<std::int64_t> reads_ = 0;
+  std::vector<std::int64_t> begun_after_;
 };
 
 class PlannedSegments : public Segments {
@@ -162,6 +167,22 @@ TEST_F(PlannedSegments, ReadNothingMoreWhenTheyAreCancelled) {
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_EQ(source.reads(), reads);
   EXPECT_FALSE(std::filesystem::exists(File("p.mp4")));
+}
+
+TEST_F(PlannedSegments, StopReadingAtOnceWhileTheirSourceIsOpened) {
+  // A transport stream has no header: it is read from the beginning several times, first for the plan and then for the run.
+  Ffmpeg("-i '" + source_ + "' -t 1 -c copy '" + File("a.ts") + "'");
+  WatchedSource all(File("a.ts"));
+  Enhance(all, File("p.mp4"), options_);
+  ASSERT_GE(all.begun_after().size(), 6U);
+  constexpr std::int64_t kOnTheWay = 15;  // reads until a running job asks again
+  for (const std::int64_t before : all.begun_after()) {
+    WatchedSource source(File("a.ts"));
+    EnhanceCallbacks callbacks;
+    callbacks.is_cancelled = [&] { return source.reads() >= before + 5; };
+    EXPECT_EQ(CodeOf([&] { Enhance(source, File("p.mp4"), options_, callbacks); }), ErrorCode::kCancelled);
+    EXPECT_LE(source.reads(), before + 5 + kOnTheWay);
+  }
 }
 
 TEST_F(PlannedSegments, FailWithWhatTheirSourceThrows) {

@@ -99,8 +99,10 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     CheckPaths();
     if (!processor_) processor_ = OpenPrepared(options_, std::move(prepared_));
     if (!processor_->runs_networks()) options_.models.clear();  // a network requested by name was rejected above
+    input_->SetCancelled(callbacks_.is_cancelled);
     MakePlan();
     Open();
+    input_->SetCancelled(nullptr);  // from here on Supervise asks, on this thread
     workers_.Start([this] { DecodeLoop(); });
     workers_.Start([this] { PixelLoop(); });
     workers_.Start([this] { EncodeLoop(); });

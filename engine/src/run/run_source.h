@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "media/byte_io.h"
 #include "reelmend/error.h"
@@ -30,8 +32,13 @@ class RunSource : public ByteSource {
   std::int64_t size() const override { return size_; }
   std::size_t Read(std::int64_t offset, std::uint8_t* destination, std::size_t length) override {
     const std::lock_guard lock(mutex_);
-    if (is_closed_) throw Error(ErrorCode::kCancelled, "The work was cancelled.");
+    if (is_closed_ || (is_cancelled_ && is_cancelled_())) throw Error(ErrorCode::kCancelled, "The work was cancelled.");
     return source_->Read(offset, destination, length);
+  }
+  /// Asked before each read, which fails if it is true; null: nobody is asked. A slow source is opened and searched with hundreds of reads.
+  void SetCancelled(std::function<bool()> is_cancelled) {
+    const std::lock_guard lock(mutex_);
+    is_cancelled_ = std::move(is_cancelled);
   }
   /// Waits for the pending read. All later reads fail.
   void Close() {
@@ -46,6 +53,7 @@ class RunSource : public ByteSource {
   std::int64_t size_ = 0;
   std::mutex mutex_;
   bool is_closed_ = false;
+  std::function<bool()> is_cancelled_;
 };
 
 }  // namespace reelmend::run
