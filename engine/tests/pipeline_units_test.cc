@@ -1,10 +1,14 @@
 // Unit tests of plan and run: sizes, strengths, queue, progress, statistics.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <memory>
+#include <system_error>
 #include <thread>
 
 #include "plan/orient.h"
@@ -14,6 +18,7 @@
 #include "reelmend/device.h"
 #include "reelmend/error.h"
 #include "run/bounded_queue.h"
+#include "run/deferred_destruction.h"
 #include "run/progress_meter.h"
 #include "run/run_source.h"
 
@@ -414,6 +419,41 @@ TEST(Devices, ListTheCpuFirst) {
   EXPECT_GE(devices[0].threads, 1);
   EXPECT_FALSE(devices[0].simd.empty());
   EXPECT_NE(EngineVersion().find("libavcodec"), std::string::npos);
+}
+
+/// While it lives, no thread can be started: its stack would not fit into the address space.
+class NoThreads {
+ public:
+  NoThreads() {
+    pthread_getattr_default_np(&usual_);
+    pthread_attr_t huge;
+    pthread_attr_init(&huge);
+    pthread_attr_setstacksize(&huge, std::size_t{1} << 60);
+    pthread_setattr_default_np(&huge);
+    pthread_attr_destroy(&huge);
+  }
+  ~NoThreads() {
+    pthread_setattr_default_np(&usual_);
+    pthread_attr_destroy(&usual_);
+  }
+  NoThreads(const NoThreads&) = delete;
+  NoThreads& operator=(const NoThreads&) = delete;
+
+ private:
+  pthread_attr_t usual_ = {};
+};
+
+TEST(DeferredDestruction, LeavesTheWorkToTheCallerIfThereIsNoThread) {
+  auto work = std::make_shared<int>(1);
+  const std::weak_ptr<int> watched = work;
+  {
+    const NoThreads none;
+    EXPECT_THROW(std::thread([] {}).join(), std::system_error);
+    EXPECT_NO_THROW(DeferredDestruction::Instance().Release(work));
+  }
+  EXPECT_EQ(work.use_count(), 1);
+  work.reset();
+  EXPECT_TRUE(watched.expired());
 }
 
 }  // namespace

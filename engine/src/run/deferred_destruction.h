@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -23,10 +24,20 @@ class DeferredDestruction {
     return instance;
   }
 
-  /// Releases `work` on another thread.
-  void Release(std::shared_ptr<void> work) {
-    const std::lock_guard lock(mutex_);
+  /// Releases `work` on another thread. If the system gives no thread, the caller's own reference destroys it, which takes longer.
+  void Release(std::shared_ptr<void> work) noexcept {
+    try {
+      const std::lock_guard lock(mutex_);
+      Start(std::move(work));
+    } catch (const std::exception&) {
+    }
+  }
+
+ private:
+  void Start(std::shared_ptr<void> work) {
     std::erase_if(waiting_, [](const std::future<void>& f) { return f.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
+    // Reserved before: a future that cannot be kept would wait for its thread, and that for the caller.
+    waiting_.reserve(waiting_.size() + 1);
     // The caller still holds a reference. Waits for its release, so that the run is destroyed on this thread.
     waiting_.push_back(std::async(std::launch::async, [work = std::move(work)]() mutable {
       while (work.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -34,7 +45,6 @@ class DeferredDestruction {
     }));
   }
 
- private:
   std::mutex mutex_;
   std::vector<std::future<void>> waiting_;  // the destructor of a std::async future waits for its thread
 };
