@@ -9,6 +9,7 @@
 
 #include "media/av_error.h"
 #include "media/channel_layouts.h"
+#include "media/color_tags.h"
 #include "media/frame_import.h"
 #include "media/geometry.h"
 #include "media/source_policy.h"
@@ -229,6 +230,23 @@ TEST(FrameImporter, KeepsTheChromaOf411WhereItLies) {
     ASSERT_EQ(out.subsampling(), (pixel::Subsampling{1, 0}));
     const int first = out.color().site == pixel::ChromaSite::kCentre ? 1 : 0;
     for (int x = 6; x < 42; ++x) EXPECT_EQ(out.plane(1).Row(2)[x] / 256, 20 + 4 * x + first) << "location " << location << ", at " << x;
+  }
+}
+
+TEST(AddBars, MakesThemAsBlackAsTheColoursOfTheFrameSay) {
+  struct Case {
+    AVPixelFormat format;
+    AVColorRange range;
+  };
+  for (const auto& [format, range] : {Case{AV_PIX_FMT_GRAY8, AVCOL_RANGE_UNSPECIFIED}, {AV_PIX_FMT_GRAY8, AVCOL_RANGE_MPEG}, {AV_PIX_FMT_GRAY8, AVCOL_RANGE_JPEG},
+                                      {AV_PIX_FMT_YUVJ420P, AVCOL_RANGE_UNSPECIFIED}, {AV_PIX_FMT_YUV420P, AVCOL_RANGE_UNSPECIFIED}}) {
+    const UniqueFrame frame = MakeFrame();
+    frame->format = format;
+    frame->width = frame->height = 16;
+    frame->color_range = range;
+    ASSERT_GE(av_frame_get_buffer(frame.get(), 0), 0);
+    const bool is_full = DescribeColor(*frame, AV_CODEC_ID_FFV1).spec.range == pixel::Range::kFull;
+    EXPECT_EQ(int{AddBars(*frame, 2)->data[0][0]}, is_full ? 0 : 16) << format << " " << range;
   }
 }
 

@@ -29,17 +29,6 @@ bool IsGray(const AVFrame& frame) {
   return format != nullptr && (format->nb_components == 1 || format->nb_components == 2);  // surfaces of a GPU have none
 }
 
-bool IsFullRange(const AVFrame& frame) {
-  switch (frame.format) {
-    case AV_PIX_FMT_YUVJ420P:
-    case AV_PIX_FMT_YUVJ422P:
-    case AV_PIX_FMT_YUVJ444P:
-    case AV_PIX_FMT_YUVJ440P:
-    case AV_PIX_FMT_YUVJ411P: return true;
-    default: return frame.color_range == AVCOL_RANGE_JPEG || (frame.color_range == AVCOL_RANGE_UNSPECIFIED && IsGray(frame));
-  }
-}
-
 [[noreturn]] void RefuseMatrix(const AVFrame& frame) {
   const char* name = av_color_space_name(frame.colorspace);
   throw Error(ErrorCode::kUnreadableVideo,
@@ -156,6 +145,17 @@ bool IsBareDolbyVision(const AVStream& stream) {
 double BelievablePeak(double nits) { return nits >= pixel::kSdrWhiteNits && nits <= 10'000 ? nits : kNoPeak; }
 
 }  // namespace
+
+bool IsFullRange(const AVFrame& frame) {
+  switch (frame.format) {
+    case AV_PIX_FMT_YUVJ420P:
+    case AV_PIX_FMT_YUVJ422P:
+    case AV_PIX_FMT_YUVJ444P:
+    case AV_PIX_FMT_YUVJ440P:
+    case AV_PIX_FMT_YUVJ411P: return true;
+    default: return frame.color_range == AVCOL_RANGE_JPEG || (frame.color_range == AVCOL_RANGE_UNSPECIFIED && IsGray(frame));
+  }
+}
 
 SourceColor DescribeColor(const AVFrame& frame, AVCodecID codec) {
   SourceColor color;

@@ -35,6 +35,9 @@ struct SourceColor {
 /// primaries than BT.709 and BT.2020) are refused: Error{kUnreadableVideo}.
 SourceColor DescribeColor(const AVFrame& frame, AVCodecID codec);
 
+/// Whether black is level 0, by the format, the tag or, for untagged grey, Note [Colour of the output].
+bool IsFullRange(const AVFrame& frame);
+
 /// Throws Error{kUnreadableVideo} for a source whose colours cannot be converted: what DescribeColor refuses, and Dolby
 /// Vision whose base layer is no usual video (profile 5), which carries no tag of its matrix.
 void CheckConvertible(const AVStream& stream, const AVFrame& frame);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "media/av_error.h"
+#include "media/color_tags.h"
 #include "media/libav_versions.h"
 
 extern "C" {
@@ -83,7 +84,8 @@ UniqueFrame AddBars(const AVFrame& frame, double shape) {
   CheckAv(av_frame_copy_props(out.get(), &frame), ErrorCode::kInternal, "No memory for a frame");
   CheckAv(av_frame_get_buffer(out.get(), 0), ErrorCode::kInternal, "No memory for a frame");
   const std::ptrdiff_t strides[4] = {out->linesize[0], out->linesize[1], out->linesize[2], out->linesize[3]};
-  if (av_image_fill_black(out->data, strides, format, frame.color_range, out->width, out->height) < 0) return nullptr;
+  const AVColorRange range = IsFullRange(frame) ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
+  if (av_image_fill_black(out->data, strides, format, range, out->width, out->height) < 0) return nullptr;
   for (int plane = 0; plane < av_pix_fmt_count_planes(format); ++plane) {
     const int log2 = plane == 1 || plane == 2 ? layout.log2_chroma_h : 0;
     std::uint8_t* inside = out->data[plane] + (y >> log2) * strides[plane] + av_image_get_linesize(format, x, plane);
