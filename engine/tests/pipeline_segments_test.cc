@@ -100,6 +100,8 @@ const FormatCase kFormats[] = {
      "its codec may hide frames"},
     {"LongPause", "a.mkv", "-vf \"settb=1/1000,setpts='(N/25+gte(N,50)*200000)/TB'\" -fps_mode passthrough -enc_time_base 1/1000 -c:v libx264 -g 25 -pix_fmt yuv420p -an",
      "one of its frames is shown for very long"},
+    {"LongEnd", "a.mkv", "-c:v libx264 -g 25 -bf 0 -pix_fmt yuv420p -an -bsf:v 'setts=duration=if(eq(N\\,224)\\,80000/TB\\,DURATION)'",
+     "one of its frames is shown for very long"},
     {"Slides", "a.mkv",
      "-vf \"settb=1/1000,setpts='if(lt(N,10),N*10,93+(N-10)/25)/TB'\" -fps_mode passthrough "
      "-enc_time_base 1/1000 -c:v libx264 -bf 0 -g 30 -pix_fmt yuv420p -an"},

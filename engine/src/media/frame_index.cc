@@ -38,11 +38,11 @@ bool AllRise(const std::vector<std::int64_t>& times, AVRational time_base) {
   return std::ranges::adjacent_find(times, same) == times.end();
 }
 
-/// Whether a frame becomes several samples, which a piece does not have.
-bool HasLongFrame(const std::vector<std::int64_t>& times, AVRational time_base) {
+/// Whether a frame becomes several samples, which a piece does not have. `last`: duration of the last frame.
+bool HasLongFrame(const std::vector<std::int64_t>& times, std::int64_t last, AVRational time_base) {
   const AVRational output = OutputTimeBase(time_base);
   const auto is_long = [&](std::int64_t a, std::int64_t b) { return av_rescale_q(b - a, time_base, output) >= kLongestSample; };
-  return std::ranges::adjacent_find(times, is_long) != times.end();
+  return is_long(0, last) || std::ranges::adjacent_find(times, is_long) != times.end();
 }
 
 /// Collects the packets' times, and the first reason why they do not determine the frames.
@@ -57,8 +57,14 @@ class IndexReader {
     const bool is_key = (packet.flags & AV_PKT_FLAG_KEY) != 0;
     if (is_key && !index.keys.empty() && packet.pts <= index.keys.back()) return Refuse("its timestamps start again");
     if (is_key) index.keys.push_back(packet.pts);
-    if ((packet.flags & AV_PKT_FLAG_DISCARD) == 0) index.times.push_back(packet.pts);  // otherwise cut off by the edit list
+    if ((packet.flags & AV_PKT_FLAG_DISCARD) != 0) return;  // cut off by the edit list
+    index.times.push_back(packet.pts);
+    if (packet.pts < last_shown_) return;
+    last_shown_ = packet.pts;
+    last_duration_ = packet.duration;
   }
+
+  std::int64_t last_duration() const { return last_duration_; }
 
   void Refuse(const char* why) {
     if (index.why_unknown.empty()) index.why_unknown = why;
@@ -68,6 +74,8 @@ class IndexReader {
 
  private:
   std::int64_t last_decode_ = AV_NOPTS_VALUE;
+  std::int64_t last_shown_ = AV_NOPTS_VALUE;  ///< less than any time
+  std::int64_t last_duration_ = 0;            ///< of that frame
 };
 
 }  // namespace
@@ -90,7 +98,7 @@ FrameIndex ReadFrameIndex(Demuxer& demuxer, std::int64_t first_timestamp) {
   std::ranges::sort(index.times);
   if (index.times.empty() || index.times.front() != first_timestamp) reader.Refuse("its first frame cannot be found again");
   if (!AllRise(index.times, video.time_base)) reader.Refuse("its timestamps do not rise");
-  if (HasLongFrame(index.times, video.time_base)) reader.Refuse("one of its frames is shown for very long");
+  if (HasLongFrame(index.times, reader.last_duration(), video.time_base)) reader.Refuse("one of its frames is shown for very long");
   return index;
 }
 
