@@ -79,6 +79,13 @@ class StageOnDevice {
 
 class CudaFaces : public testing::CudaNetworkTest {
  protected:
+  /// Restores the faces fully and does nothing else.
+  static EnhanceOptions FacesAlone() {
+    EnhanceOptions options = Options(faces::Shipped(), Target::kSource);
+    options.model = "none";
+    options.face_restoration = {Strength::Mode::kFixed, 1};
+    return options;
+  }
   void SetUp() override {
     NEEDS_OPENVINO();
     NEEDS_DETECTOR();
@@ -322,9 +329,7 @@ TEST_F(CudaFaces, AreRestoredInJobs) {
 
 TEST_F(CudaFaces, SegmentsOfJobsEqualTheWhole) {
   const std::string in = PersonClip(2);
-  EnhanceOptions options = Options(faces::Shipped(), Target::kSource);
-  options.model = "none";
-  options.face_restoration = {Strength::Mode::kFixed, 1};
+  EnhanceOptions options = FacesAlone();
   options.encoder.crf = 1;
   const auto device = Late(0);
   run::EnhanceOn(ProcessorOn(device), in, folder_.File("whole.mp4"), options);
@@ -368,6 +373,16 @@ TEST_F(CudaFaces, ANetworkThatTheDeviceCannotRunRunsOnTheCpu) {
   expect("no memory to run");
 }
 
+TEST_F(CudaFaces, TheJobSaysWhyTheirNetworkRunsOnTheCpu) {
+  EnhanceOptions options = FacesAlone();
+  for (const std::string why : {"", "The model uses an operator that it does not know."}) {
+    log_->refuses = why;
+    const auto plan = run::EnhanceOn(ProcessorOn(Late(0)), PersonClip(0.2), folder_.File("out.mp4"), options).plan;
+    const std::string said = std::ranges::find(plan, "face_restoration", &PlannedStage::name)->why;
+    EXPECT_TRUE(said.ends_with(why.empty() ? "for the faces that are found" : "; their network runs on the CPU: Model “faces”: " + why)) << said;
+  }
+}
+
 TEST_F(CudaFaces, ANetworkThatRunsOnTheCpuKeepsNoWorkspaceOnTheDevice) {
   const auto frames = Person(110);
   const auto used_with = [&](const std::string& refuses, bool refuses_contexts) {
@@ -384,9 +399,7 @@ TEST_F(CudaFaces, ANetworkThatRunsOnTheCpuKeepsNoWorkspaceOnTheDevice) {
 /// … and its time counts for the faces alone.
 TEST_F(CudaFaces, TheirTimeOnTheCpuIsReportedOnce) {
   log_->refuses = "The model uses an operator that it does not know.";
-  EnhanceOptions options = Options(faces::Shipped(), Target::kSource);
-  options.model = "none";
-  options.face_restoration = {Strength::Mode::kFixed, 1};
+  EnhanceOptions options = FacesAlone();
   const EnhanceResult result = run::EnhanceOn(ProcessorOn(Late(0)), PersonClip(2), folder_.File("out.mp4"), options);
   const auto seconds = [&](const std::string& name) { return std::ranges::find(result.stages, name, &StageTime::name)->cpu_seconds; };
   EXPECT_GT(seconds("faces"), 2 * seconds("convert"));
@@ -404,9 +417,7 @@ TEST_F(CudaFaces, ThreadsThatHelpAreCounted) {
 }
 
 TEST_F(CudaFaces, AFailureWhileItRunsLeavesTheJobToTheCpu) {
-  EnhanceOptions options = Options(faces::Shipped(), Target::kSource);
-  options.model = "none";
-  options.face_restoration = {Strength::Mode::kFixed, 1};
+  EnhanceOptions options = FacesAlone();
   log_->fails_after = 2;
   try {
     run::EnhanceOn(ProcessorOn(Late(0)), PersonClip(0.2), folder_.File("out.mp4"), options);
@@ -444,9 +455,7 @@ TEST_F(CudaFaces, TheirNetworkIsBuiltAheadOfTimeForItsOwnSize) {
   EXPECT_EQ(engines[0].height, 256);
   EXPECT_EQ(log_->built, 1);
 
-  EnhanceOptions options = Options(faces::Shipped(), Target::kSource);
-  options.model = "none";
-  options.face_restoration = {Strength::Mode::kFixed, 1};
+  EnhanceOptions options = FacesAlone();
   options.engine_folder = request.folder;
   options.may_write_engines = false;
   const EnhanceResult result = run::EnhanceOn(ProcessorOn(device), PersonClip(0.2), folder_.File("out.mp4"), options);

@@ -118,6 +118,7 @@ class CudaChain : public device::StageChain {
 
   void AddNetworkTime() override { AddFaceTime(); }
   std::int64_t faces() const override { return faces_before_ + (stages_ ? stages_->restored_faces() : 0); }
+  std::string why_faces_on_cpu() const override { return stages_ ? stages_->why_faces_on_cpu() : ""; }
 
  private:
   /// A finished picture that is downloaded. There are two, so that the next picture can be processed meanwhile.

@@ -17,7 +17,8 @@ FaceNetworkRunner::FaceNetworkRunner(std::shared_ptr<Device> device, const FaceM
     LoadOnDevice(model);
   } catch (const DeviceLost&) {
     throw;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    why_on_cpu_ = error.what();
     LoadOnCpu(model, openvino, threads);
   }
 }

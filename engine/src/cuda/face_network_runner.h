@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "cuda/device_arena.h"
 #include "cuda/views.h"
@@ -31,6 +32,7 @@ class FaceNetworkRunner {
   FaceNetworkRunner(std::shared_ptr<Device> device, const FaceModel& model, inference::Backend& openvino, int threads);
 
   bool is_on_device() const { return context_ != nullptr; }
+  const std::string& why_on_cpu() const { return why_on_cpu_; }  ///< a sentence; empty on the device
   const Tensor& crop() const { return crop_; }  ///< input: R′G′B′ from −1 to 1
   const Tensor& made() const { return made_; }  ///< output
 
@@ -52,6 +54,7 @@ class FaceNetworkRunner {
   std::unique_ptr<inference::GpuNetwork> network_;
   std::unique_ptr<inference::GpuContext> context_;
   std::unique_ptr<faces::FaceNetwork> on_cpu_;
+  std::string why_on_cpu_;
   device::LibraryThreads openvino_threads_;
   PinnedMemory transfer_;  ///< a tensor on its way to the CPU or back
 };

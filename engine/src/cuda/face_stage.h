@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "cuda/device_arena.h"
 #include "cuda/face_network_runner.h"
@@ -40,6 +41,7 @@ class FaceStage {
 
   /// Number of restored faces so far, summed over frames.
   std::int64_t restored() const { return restored_; }
+  const std::string& why_on_cpu() const { return options_.network->why_on_cpu(); }
   /// CPU seconds of the threads that helped the caller so far.
   double HelperCpuSeconds() { return options_.finder_threads.CpuSeconds() + options_.network->HelperCpuSeconds() + pool_.WorkerCpuSeconds(); }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cuda/accumulation_stage.h"
@@ -92,6 +93,7 @@ class StagePlan {
   int tiles() const { return network_ ? network_->tiles() : 1; }
   /// Number of restored faces so far, summed over frames.
   std::int64_t restored_faces() const { return faces_ ? faces_->restored() : 0; }
+  std::string why_faces_on_cpu() const { return faces_ ? faces_->why_on_cpu() : ""; }
   /// CPU seconds of the threads that helped the caller to restore faces so far.
   double FaceHelperCpuSeconds() { return faces_ ? faces_->HelperCpuSeconds() : 0; }
   const StageOptions& options() const { return options_; }

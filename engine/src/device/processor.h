@@ -39,6 +39,8 @@ class StageChain {
   virtual void AddNetworkTime() {}
   /// Number of faces restored so far, summed over all frames.
   virtual std::int64_t faces() const { return 0; }
+  /// Why the network for faces runs on the CPU instead of the chain's device: a sentence; empty if it does not.
+  virtual std::string why_faces_on_cpu() const { return ""; }
 };
 
 /// Has the methods of media::VideoEncoder. The stages' thread calls TakeFrame, the encoder's thread the rest.

@@ -306,7 +306,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     result.device = processor_->name();
     result.faces = chain_->faces();
     result.applied = Applied(result.faces > 0);
-    result.plan = plan_.stages;
+    result.plan = StagesAsRun();
     result.condition = plan_.condition;
     result.stages = clocks_.Report();
     result.wall_seconds = std::chrono::duration<double>(Clock::now() - start_).count();
@@ -315,6 +315,15 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
       callbacks_.on_progress({1.0, result.frames, static_cast<double>(frames_) / result.wall_seconds, 0.0});
     }
     return result;
+  }
+
+  /// The planned stages, with what was found out when they were loaded.
+  std::vector<PlannedStage> StagesAsRun() const {
+    std::vector<PlannedStage> stages = plan_.stages;
+    const std::string why = chain_->why_faces_on_cpu();
+    const auto faces = std::ranges::find(stages, "face_restoration", &PlannedStage::name);
+    if (!why.empty() && faces != stages.end()) faces->why += "; their network runs on the CPU: " + why;
+    return stages;
   }
 
   double OutputSeconds() const { return static_cast<double>(end_pts_ - first_pts_) * av_q2d(plan_.time_base); }
