@@ -128,6 +128,29 @@ INSTANTIATE_TEST_SUITE_P(Formats, SegmentsOfFormats, ::testing::ValuesIn(Formats
 INSTANTIATE_TEST_SUITE_P(MoreFormats, SegmentsOfFormats, ::testing::ValuesIn(FormatsThatAre(true)),
                          [](const auto& info) { return std::string(info.param.name) + "_Long"; });
 
+TEST_F(Segments, ByTimeAreTheWholeVideoAlsoWhereTheClockStartsAgain) {
+  const auto part = [&](const std::string& name, const std::string& hue, const std::string& offset) {
+    Ffmpeg("-f lavfi -i testsrc2=size=160x90:rate=25:duration=3,hue=h=" + hue + " -c:v libx264 -g 25 -pix_fmt yuv420p -output_ts_offset " + offset + " " + File(name));
+    return File(name);
+  };
+  for (const std::string offset : {"0", "500"}) {
+    SCOPED_TRACE(offset);
+    testing::RunCommand("cat " + part("a.ts", "0", offset) + " " + part("b.ts", "90", "0") + " " + part("c.ts", "180", "0") + " > " + File("joined.ts"));
+    EnhanceOptions options = testing::PlainOptions();
+    options.encoder.crf = 1;
+    Enhance(File("joined.ts"), File("whole.mp4"), options);
+    const std::vector<std::uint8_t> whole = testing::DecodePlane(File("whole.mp4"), 'v');
+    std::vector<std::uint8_t> parts;
+    for (int number = 0; number < 6; ++number) {
+      options.segment = Segment{1.5 * number, 1.5 * (number + 1), 27};
+      Enhance(File("joined.ts"), File("part.mp4"), options);
+      std::ranges::copy(testing::DecodePlane(File("part.mp4"), 'v'), std::back_inserter(parts));
+    }
+    ASSERT_EQ(parts.size(), whole.size());
+    EXPECT_GT(testing::Psnr(parts, whole), 50);
+  }
+}
+
 TEST_F(Segments, KeepSoundSubtitlesChaptersAndTags) {
   std::ofstream(File("s.srt")) << "1\n00:00:00,500 --> 00:00:03,900\nacross a cut\n\n2\n00:00:06,000 --> 00:00:08,000\nlater\n";
   std::ofstream(File("m.txt")) << ";FFMETADATA1\ntitle=A film\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=0\nEND=4000\ntitle=One\n"

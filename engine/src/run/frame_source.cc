@@ -24,6 +24,16 @@ constexpr int kDeinterlacerRunIn = 2;
 /// and a frame at 1/3 s belongs to the segment that begins at "0.333333".
 constexpr double kBoundaryTolerance_s = 1e-5;
 
+/// Whether the clock of a transport or program stream starts again, as in joined recordings: the video is longer than its clock runs. Where the
+/// clock goes far back, libav takes it for one that has wrapped, and the video is far shorter.
+bool ClockStartsAgain(const AVFormatContext& context, double duration_s) {
+  constexpr double kTolerance_s = 1;
+  constexpr double kLongestSound_s = 60;  // beyond the pictures
+  if (context.duration_estimation_method != AVFMT_DURATION_FROM_PTS || context.duration == AV_NOPTS_VALUE) return false;
+  const double clock_s = static_cast<double>(context.duration) / AV_TIME_BASE;
+  return duration_s > clock_s + kTolerance_s || clock_s > duration_s + kLongestSound_s;
+}
+
 [[noreturn]] void ThrowTooLong() { throw Error(ErrorCode::kLimitExceeded, "The video is longer than this service takes."); }
 
 }  // namespace
@@ -70,7 +80,8 @@ FrameSource::FrameSource(ByteSource& source, const plan::Plan& plan, const Enhan
 
 void FrameSource::SeekToSegment() {
   demuxer_->ReadVideoOnly();
-  if (plan_.first_timestamp == AV_NOPTS_VALUE) return;  // cannot seek without a clock: decodes everything before
+  // Cannot seek without a clock, or with one that has a time twice: decodes everything before.
+  if (plan_.first_timestamp == AV_NOPTS_VALUE || ClockStartsAgain(*demuxer_->context(), plan_.source.duration_s)) return;
   const int run_in = std::max(options_.segment->warm_up_frames, kDeinterlacerRunIn) + 1;
   const double wanted_s = options_.segment->start_s - run_in / av_q2d(plan_.frame_rate);
   const auto timestamp = [&](double s) { return plan_.first_timestamp + media::ToTicks(s, demuxer_->video()->time_base); };
