@@ -21,8 +21,11 @@ export async function keepShort(log: string): Promise<number> {
   return 0;
 }
 
+/** What the server tells clients that come while it starts or ends: such as `the database system is starting up`. */
+const isForClients = /^the database system is /;
+
 /** Why the server ended: its last fatal error behind the first `begin` bytes of the log, such as `No space left on device`. */
 export async function fatalError(log: string, begin: number): Promise<string | undefined> {
   const lines = (await readFile(log).catch(() => Buffer.alloc(0))).subarray(begin).toString().split('\n');
-  return lines.map((line) => /\b(?:FATAL|PANIC):\s+(.+)/.exec(line)?.[1]).findLast((reason) => reason !== undefined);
+  return lines.map((line) => /\b(?:FATAL|PANIC):\s+(.+)/.exec(line)?.[1]).findLast((reason) => reason !== undefined && !isForClients.test(reason));
 }

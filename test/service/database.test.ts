@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../src/postgres/embedded.ts';
+import { fatalError } from '../../src/postgres/server-log.ts';
 import { eventually } from '../helpers/wait.ts';
 
 let dataDir: string;
@@ -72,6 +73,18 @@ describe('the embedded PostgreSQL', () => {
     );
     await writeFile(version, before);
     await (await open()).stop();
+  });
+
+  it('says why it does not start although it has refused a client afterwards', async () => {
+    const log = join(dataDir, 'server.log');
+    const lines = (...texts: string[]) => texts.map((text) => `2026-11-30 18:40:00.000 UTC [7] ${text}\n`).join('');
+    const before = lines('FATAL:  could not write lock file "postmaster.pid": No space left on device');
+    const refused = lines('FATAL:  the database system is starting up', 'FATAL:  the database system is not yet accepting connections');
+    const reason = 'could not write to file "pg_wal/xlogtemp.8": No space left on device';
+    await writeFile(log, before + lines(`PANIC:  ${reason}`) + refused + lines('LOG:  database system is shut down'));
+    expect(await fatalError(log, before.length)).toBe(reason);
+    await writeFile(log, before + refused);
+    expect(await fatalError(log, before.length)).toBeUndefined();
   });
 
   it('comes back at the host and port where others wait for it', async () => {
