@@ -61,15 +61,19 @@ interface Batches {
   next(limit: number): Promise<Batch>;
 }
 
-/** Goes on past rows that others have locked, and those that fail, although the next batch may find them again. Throws AggregateError if some failed. */
-async function runBatches({ logger, stopping }: ScheduledTaskContext, { done, limit, maxMs, next }: Batches): Promise<void> {
+/**
+ * Goes on past rows that others have locked, and those that fail. The next batch may find them again, so it is larger if they were the most.
+ * Throws AggregateError if some failed.
+ */
+async function runBatches({ logger, stopping }: ScheduledTaskContext, { done, limit: first, maxMs, next }: Batches): Promise<void> {
   const end = performance.now() + maxMs;
   let failed: Batch | undefined;
-  for (let isFull = true; isFull && performance.now() < end && !stopping.aborted; ) {
+  for (let limit = first, isFull = true; isFull && performance.now() < end && !stopping.aborted; ) {
     const batch = await next(limit);
     if (batch.done.length > 0) logger.info({ ids: batch.done }, done);
     if (batch.failures.length > 0) failed = batch;
-    isFull = batch.found >= limit && batch.done.length > 0;
+    isFull = batch.found >= limit;
+    if (batch.done.length < limit / 2) limit *= 2;
   }
   if (failed !== undefined) assertNoneFailed(failed);
 }

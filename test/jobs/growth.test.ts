@@ -178,6 +178,21 @@ describe('scheduled tasks', () => {
     expect(await world.sql`SELECT id FROM jobs WHERE id = ANY (${ids}) AND deleted_at IS NULL`).toEqual([]);
   });
 
+  it('go on past more rows that fail than a batch has', async () => {
+    const owner = await world.store.accounts.create({ name: 'Many jobs' });
+    const made = await Promise.all(Array.from({ length: 215 }, () => world.store.jobs.create(jobInput(owner, { mode: 'test' }))));
+    const ids = made.map(({ job }) => job.id);
+    const stuck = ids.slice(0, 205);
+    await world.sql`UPDATE jobs SET expires_at = CASE WHEN id = ANY (${stuck}) THEN now() - interval '1 day' ELSE now() END WHERE id = ANY (${ids})`;
+    await world.sql.unsafe(`CREATE TABLE stuck AS SELECT unnest('{${stuck.join(',')}}'::text[]) AS id;
+      CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF EXISTS (SELECT FROM stuck WHERE id = old.id) THEN RAISE 'this job stays'; END IF; RETURN new; END $$;
+      CREATE TRIGGER keep BEFORE UPDATE ON jobs FOR EACH ROW EXECUTE FUNCTION keep()`);
+    await expect(run('scheduled_every_minute').finally(() => world.sql`DROP TRIGGER keep ON jobs`)).rejects.toThrow('205 of 215 failed');
+    const left = await world.sql<{ id: string }[]>`SELECT id FROM jobs WHERE id = ANY (${ids}) AND deleted_at IS NULL ORDER BY id`;
+    expect(left.map(({ id }) => id)).toEqual(stuck.toSorted());
+    await run('scheduled_every_minute');
+  });
+
   it('queue jobs again whose rows are due in hours, because the clock was ahead when they were queued', async () => {
     const owner = await world.store.accounts.create({ name: 'Ahead of time' });
     const { job } = await world.store.jobs.create(jobInput(owner, { mode: 'test' }));
