@@ -4,12 +4,12 @@ import type { Config } from './config.ts';
 import { openDatabase } from '../postgres/embedded.ts';
 import { createSecretCipher } from '../domain/secret-cipher.ts';
 import { createEvidence } from '../evidence/index.ts';
-import { loadSecrets } from './secrets.ts';
+import { hasKeyPepper, loadSecrets, type Secrets } from './secrets.ts';
 import { unlessAborted } from '../domain/unless-aborted.ts';
-import { certificateCode, createStore, migrate, parseConnectionUrl } from '../store/index.ts';
+import { certificateCode, createStore, hasEncryptedSecrets, migrate, parseConnectionUrl } from '../store/index.ts';
 
 export { hasDatabase } from '../postgres/embedded.ts';
-export { hasKeyPepper } from './secrets.ts';
+export { hasKeyPepper };
 export { NoTables } from '../store/index.ts';
 
 export interface OpenStore {
@@ -25,16 +25,20 @@ export interface OpenStore {
 
 /** Opens and migrates the database. */
 export async function openStore(config: Config, { maxConnections, logger, signal, mayCreateTables }: OpenStore = {}) {
-  const secrets = await loadSecrets(config);
+  // A damaged file ends the start before it starts or changes a database.
+  const hadPepper = await hasKeyPepper(config);
   const onRestart = (err?: unknown) => {
     if (err === undefined) logger?.warn('the embedded PostgreSQL had ended and was started again');
     else logger?.error({ err }, 'the embedded PostgreSQL has ended and cannot be started; it is tried again every two seconds');
   };
   const database = await openDatabase({ ...config, onRestart });
   const sessionUrl = config.databaseSessionUrl;
+  let secrets: Secrets;
   try {
     // Not through a pooler, if possible: it would go on using sessions from before the settings of the role.
     await migrate({ url: sessionUrl ?? database.url, signal, mayCreate: mayCreateTables });
+    if (!hadPepper) await unlessAborted(assertMayHaveNewPepper(config, sessionUrl ?? database.url), signal);
+    secrets = await loadSecrets(config);
   } catch (error) {
     await database.stop();
     throw explained(error, config);
@@ -54,6 +58,16 @@ export async function openStore(config: Config, { maxConnections, logger, signal
     throw error;
   }
   return { store, evidence, secrets, databaseUrl: database.url, close };
+}
+
+/** A new pepper would be of no use for a database in use, and its file would hide that the right one is missing. */
+async function assertMayHaveNewPepper(config: Config, url: string): Promise<void> {
+  // In this order: a process that has started at the same time makes the pepper before it encrypts.
+  if (!(await hasEncryptedSecrets(url)) || (await hasKeyPepper(config))) return;
+  throw new Error(
+    `There is no secrets.json in the data folder ${config.dataDir}, but a service uses the database: start in the folder of that service, ` +
+      'or set REELMEND_DATA_DIR, or REELMEND_KEY_PEPPER as that service has it.',
+  );
 }
 
 /** Codes of the operating system and the driver for a server that cannot be reached. */

@@ -47,6 +47,7 @@ export { assertNoneFailed, type Batch, certificateCode, defaultSilenceTimeoutS, 
 export { parseConnectionUrl, pgOptions } from './connection-url.ts';
 export { migrate, NoTables } from './migrate.ts';
 export { setClientSettings } from './session-settings.ts';
+export { hasEncryptedSecrets } from './pepper-use.ts';
 export type { AccountLoad } from './machine-time.ts';
 export { queueSchema, taskOfJoin, taskOfSegment, taskOfWhole } from './queue.ts';
 export { closeWhenSilent } from './dead-connections.ts';

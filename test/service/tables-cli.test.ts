@@ -233,6 +233,20 @@ describe('the folder for data', () => {
     expect(JSON.parse((await runCommand(['accounts', 'list'], { env })).stdout)).toHaveLength(1);
   });
 
+  it.each(['start', 'serve', 'work'])('gets no new secrets by %s if the service of DATABASE_URL has others', async (command) => {
+    const site = await createSite();
+    await site.reelmend('accounts', 'create', 'Ada');
+    const folder = join(await home(), 'other');
+    const env = { ...site.env, REELMEND_DATA_DIR: folder };
+    expect(await spawnCommand([command], { env })).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `reelmend: There is no secrets.json in the data folder ${folder}, but a service uses the database: start in the folder of that service, or set REELMEND_DATA_DIR, or REELMEND_KEY_PEPPER as that service has it.\n`,
+    });
+    expect(existsSync(join(folder, 'secrets.json'))).toBe(false);
+    await site.close();
+  });
+
   it('is the one that has the secrets of the service of DATABASE_URL', async () => {
     const site = await createSite();
     const folder = await home();
