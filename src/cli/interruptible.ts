@@ -13,12 +13,12 @@ class Interrupted extends Error {
   }
 }
 
-export async function interruptible(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const abort = new AbortController();
   const interrupt = (signal: NodeJS.Signals) => abort.abort(new Interrupted(signal));
   for (const signal of interrupts) process.once(signal, interrupt);
   try {
-    await work(abort.signal);
+    return await work(abort.signal);
   } finally {
     for (const signal of interrupts) process.off(signal, interrupt);
   }

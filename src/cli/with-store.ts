@@ -2,7 +2,9 @@
 import { basename } from 'node:path';
 import type { Config } from '../app/config.ts';
 import type { openStore } from '../app/open-store.ts';
+import { unlessAborted } from '../domain/unless-aborted.ts';
 import { parseConnectionUrl } from '../store/connection-url.ts';
+import { interruptible } from './interruptible.ts';
 import { show } from './table.ts';
 import { configOfTerminal, terminal } from './terminal.ts';
 
@@ -14,19 +16,32 @@ export const withStore = <T>(work: (opened: Opened) => Promise<T>): Promise<T> =
 /** The same for the commands that an operator may run before the first start of the service: creates the database and the secrets if there are none. */
 export const withNewStore = <T>(work: (opened: Opened) => Promise<T>): Promise<T> => withDatabase({ mayCreate: true }, work);
 
-async function withDatabase<T>({ mayCreate }: { mayCreate: boolean }, work: (opened: Opened) => Promise<T>): Promise<T> {
+interface Opening {
+  config: Config;
+  mayCreate: boolean;
+  /** ends the opening and the wait for `work` */
+  signal?: AbortSignal;
+}
+
+function withDatabase<T>({ mayCreate }: { mayCreate: boolean }, work: (opened: Opened) => Promise<T>): Promise<T> {
   const config = configOfTerminal();
+  if (config.databaseUrl !== undefined) return whileOpen({ config, mayCreate }, work);
+  // Ctrl-C must not leave the embedded server running, which the command may have started.
+  return interruptible((signal) => whileOpen({ config, mayCreate, signal }, work));
+}
+
+async function whileOpen<T>({ config, mayCreate, signal }: Opening, work: (opened: Opened) => Promise<T>): Promise<T> {
   // Loaded here, so that `--help` and offline commands do not load the database driver.
   const { hasDatabase, hasKeyPepper, NoTables, openStore } = await import('../app/open-store.ts');
   if (!(mayCreate && isChosen(config))) {
     if (!hasDatabase(config)) throw new Error(noDatabase(config));
     if (!(await hasKeyPepper(config))) throw new Error(noSecrets(config));
   }
-  const opened = await openStore(config, { mayCreateTables: mayCreate || config.databaseUrl === undefined }).catch((error: unknown) => {
+  const opened = await openStore(config, { signal, mayCreateTables: mayCreate || config.databaseUrl === undefined }).catch((error: unknown) => {
     throw error instanceof NoTables ? new Error(noTables(config), { cause: error }) : error;
   });
   try {
-    return await work({ ...opened, config });
+    return await unlessAborted(work({ ...opened, config }), signal);
   } catch (error) {
     if (error instanceof Unknown) throw new Error(`${error.message} in ${databaseOf(config)}.`, { cause: error });
     throw error;

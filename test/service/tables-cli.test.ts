@@ -1,4 +1,6 @@
 /** What operators read at a terminal, and what programs get. And where data lies that nobody has named a folder for. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,8 +14,9 @@ import { loadSecrets } from '../../src/app/secrets.ts';
 import { show } from '../../src/cli/table.ts';
 import { atTerminal, type Terminal } from '../../src/cli/terminal.ts';
 import { databaseOf } from '../../src/cli/with-store.ts';
-import { runCommand, spawnCommand } from '../helpers/command.ts';
+import { runCommand, script, spawnCommand } from '../helpers/command.ts';
 import { createSite, type Site } from '../helpers/service.ts';
+import { eventually } from '../helpers/wait.ts';
 import { jobInput } from '../helpers/worker-world.ts';
 
 let dir: string;
@@ -245,6 +248,22 @@ describe('the folder for data', () => {
     });
     expect(existsSync(join(folder, 'secrets.json'))).toBe(false);
     await site.close();
+  });
+
+  it('keeps no server running after Ctrl-C, neither while the command opens its database nor while it works', async () => {
+    const folder = join(await home(), 'new');
+    const server = join(folder, 'postgres', 'data', 'postmaster.pid');
+    const env = { PATH: process.env['PATH']!, HOME: dir, REELMEND_DATA_DIR: folder };
+    const child = spawn(script, ['accounts', 'create', 'Ada'], { env, stdio: 'ignore' });
+    const ended = once(child, 'exit');
+    await eventually(async () => (await readdir(join(folder, 'postgres', 'clients')).catch(() => [])).length > 0);
+    expect(existsSync(server)).toBe(true);
+    child.kill('SIGINT');
+    expect(await ended).toEqual([130, null]);
+    expect(existsSync(server)).toBe(false);
+    const interrupt = () => void process.emit('SIGINT', 'SIGINT');
+    expect(await runCommand(['accounts', 'create', 'Ada'], { env, onStdout: interrupt })).toMatchObject({ status: 130, stderr: 'reelmend: Interrupted.\n' });
+    expect(existsSync(server)).toBe(false);
   });
 
   it('is the one that has the secrets of the service of DATABASE_URL', async () => {
