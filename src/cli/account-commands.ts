@@ -58,16 +58,10 @@ async function closeAccount(id: string, { yes = false }: { yes?: boolean }): Pro
     const { name } = known(await store.accounts.get(id), 'account', id);
     if (!yes) throw new Error(`Closing ${id} (${plain(name)}) deletes its keys, users, jobs and videos permanently; add --yes to confirm.`);
     const closed = known(await store.accounts.close(id), 'account', id);
-    let deletedJobs = 0;
-    for (let isDone = false; !isDone; ) {
-      const batch = await store.jobs.deleteOfClosed(deletedAtOnce);
-      assertNoneFailed(batch);
-      deletedJobs += batch.done.length;
-      isDone = batch.done.length === 0;
-    }
+    const deleted = await deleteVideos(store, id);
     assertNoneFailed(await store.webhookEndpoints.deleteOfClosed(deletedAtOnce));
     await store.webhookSecrets.deleteOfClosed();
-    show({ ...closed, deletedJobs });
+    show({ ...closed, ...deleted });
   });
 }
 
@@ -78,11 +72,17 @@ async function deleteJobs(id: string, { yes = false }: { yes?: boolean }): Promi
     if (!yes) {
       throw new Error(`Deleting the jobs of ${id} (${plain(name)}) cancels the unfinished ones and deletes all videos, previews and uploads permanently; add --yes to confirm.`);
     }
-    const jobs = await together(store.jobs.deleteOfAccount(id, deletedAtOnce));
-    const uploads = await together(store.uploads.deleteOfAccount(id, deletedAtOnce));
-    for (const batch of [jobs, uploads]) assertNoneFailed(batch);
-    return { ...known(await store.accounts.get(id), 'account', id), deletedJobs: jobs.deleted, deletedUploads: uploads.deleted };
+    const deleted = await deleteVideos(store, id);
+    return { ...known(await store.accounts.get(id), 'account', id), ...deleted };
   });
+}
+
+/** Deletes the jobs, previews and uploads of an account. Those of meanwhile stay. Throws AggregateError if some could not be deleted. */
+async function deleteVideos(store: Opened['store'], accountId: string): Promise<{ deletedJobs: number; deletedUploads: number }> {
+  const jobs = await together(store.jobs.deleteOfAccount(accountId, deletedAtOnce));
+  const uploads = await together(store.uploads.deleteOfAccount(accountId, deletedAtOnce));
+  for (const batch of [jobs, uploads]) assertNoneFailed(batch);
+  return { deletedJobs: jobs.deleted, deletedUploads: uploads.deleted };
 }
 
 async function together(batches: AsyncIterable<Batch>) {

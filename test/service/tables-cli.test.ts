@@ -130,6 +130,33 @@ describe('a command of operators', () => {
   });
 });
 
+describe('closing an account', () => {
+  it('deletes what the account has, and only that, although something of another closed one cannot be deleted', async () => {
+    const site = await createSite();
+    const { store, close } = await openStore(loadConfig(site.env));
+    const sql = postgres(site.databaseUrl, { max: 1 });
+    try {
+      const [before, ours] = await Promise.all(['Ada', 'Joan'].map((name) => store.accounts.create({ name })));
+      for (const account of [before!, ours!]) {
+        for (const name of ['a.mov', 'b.mov']) {
+          await store.jobs.create(jobInput(account, { mode: 'test' }));
+          await store.uploads.create({ accountId: account.id, mode: 'test', fileName: name, sizeBytes: 9, sha256: null, quotaBytes: 99 });
+        }
+      }
+      await store.accounts.close(before!.id);
+      await sql.unsafe(`CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'this job stays'; END $$;
+        CREATE TRIGGER keep BEFORE UPDATE ON jobs FOR EACH ROW WHEN (old.account_id = '${before!.id}') EXECUTE FUNCTION keep()`);
+      const { status, stdout, stderr } = await runCommand(['accounts', 'close', ours!.id, '--yes'], { env: site.env });
+      expect([status, stderr]).toEqual([0, '']);
+      expect(JSON.parse(stdout)).toMatchObject({ name: 'closed', deletedJobs: 2, deletedUploads: 2 });
+    } finally {
+      await sql.end();
+      await close();
+      await site.close();
+    }
+  });
+});
+
 describe('a command that looks in the wrong database', () => {
   it('names the folder of the embedded one', async () => {
     const env = { PATH: process.env['PATH']!, HOME: dir, REELMEND_DATA_DIR: join(dir, 'elsewhere') };
