@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { ReelmendError } from '../../src/domain/errors.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { createWorkerMetrics } from '../../src/jobs/worker-metrics.ts';
-import { failureFromChild, noUsableGpu } from '../../src/media/failures.ts';
+import { failureFromChild, gpuIsLost, noUsableGpu } from '../../src/media/failures.ts';
 import { asWorker, cutIntoSegments, fakeEngine, indexOf } from '../helpers/segment-fakes.ts';
 import { eventually } from '../helpers/wait.ts';
 import { FakeMedia, type Workshop } from '../helpers/worker-fakes.ts';
@@ -15,7 +15,7 @@ import { cutInto, fleetJobs, segmented, setUpFleet } from './fleet-suite.ts';
 let world: World;
 let shop: Workshop;
 setUpFleet((fleet) => ({ world, shop } = fleet));
-const { ended, long, planned, rich } = fleetJobs(() => ({ world, shop }));
+const { create, ended, long, now, planned, rich } = fleetJobs(() => ({ world, shop }));
 
 describe('device classes', () => {
   const fault = failureFromChild({ code: 'unavailable', message: 'The GPU stopped working while it processed the video.' });
@@ -88,6 +88,25 @@ describe('device classes', () => {
     await shop.worker({ config: { ...segmented, device: 'cuda:all' }, deps: { media } }).start();
     await ended(job);
     expect(await output(job)).toBe('piece 0, piece 1, piece 2');
+  });
+
+  it('a whole video whose only GPU is lost waits, and is made on the CPU once the worker has been started again with `auto`', async () => {
+    const media = new FakeMedia();
+    media.onEnhance = async () => {
+      media.usable = false;
+      throw gpuIsLost(fault);
+    };
+    const job = await create(await rich());
+    const worker = shop.worker({ config: { device: 'cuda:0' }, deps: { media } });
+    await worker.start();
+    await eventually(() => media.enhancements.length === 1);
+    await sleep(1000);
+    await worker.stop();
+    expect(media.enhancements).toHaveLength(1);
+    expect(await now(job)).toMatchObject({ status: 'running', creditsRefunded: 0 });
+    await shop.worker({ config: { device: 'auto' } }).start();
+    await ended(job);
+    expect(shop.media.enhancements.map(({ options }) => options.device)).toEqual(['auto']);
   });
 
   it('a GPU that fails gets the usual attempts, and no piece is made by the CPU', async () => {
