@@ -38,6 +38,8 @@ async function whileOpen<T>({ config, mayCreate, signal }: Opening, work: (opene
     if (!(await hasKeyPepper(config))) throw new Error(noSecrets(config));
   }
   const opened = await openStore(config, { signal, mayCreateTables: mayCreate || config.databaseUrl === undefined }).catch((error: unknown) => {
+    // At a terminal, Ctrl-C also ends the programs of PostgreSQL that run.
+    signal?.throwIfAborted();
     throw error instanceof NoTables ? new Error(noTables(config), { cause: error }) : error;
   });
   try {
