@@ -1,6 +1,7 @@
-/** Runs work whose signal Ctrl-C aborts, as does the end of the terminal. */
+/** Runs work whose signal Ctrl-C aborts, as do the end of the terminal and that of the program that reads the output. */
 import { constants } from 'node:os';
 import { ignoresHangup } from './hangup.ts';
+import { onReaderGone } from './terminal.ts';
 
 const interrupts: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', ...(ignoresHangup() ? [] : (['SIGHUP'] as const))];
 
@@ -17,10 +18,12 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
   const abort = new AbortController();
   const interrupt = (signal: NodeJS.Signals) => abort.abort(new Interrupted(signal));
   for (const signal of interrupts) process.once(signal, interrupt);
+  onReaderGone(() => interrupt('SIGPIPE'));
   try {
     return await work(abort.signal);
   } finally {
     for (const signal of interrupts) process.off(signal, interrupt);
+    onReaderGone(null);
   }
 }
 

@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { statusOf } from './interruptible.ts';
 import { reasonOf } from './reason.ts';
-import { plain, terminal, warn } from './terminal.ts';
+import { brokenPipe, plain, terminal, warn } from './terminal.ts';
 
 // The package's bundle has the same depth as this file.
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
@@ -39,9 +39,10 @@ export async function run(root: Command, args: string[]): Promise<void> {
       terminal().status = error.exitCode;
       return;
     }
-    warn(`reelmend: ${plain(reasonOf(error))}`);
+    const status = statusOf(error);
+    if (status !== brokenPipe) warn(`reelmend: ${plain(reasonOf(error))}`);
     // All of it.
     if (terminal().env['REELMEND_LOG_LEVEL'] === 'debug') warn(inspect(error));
-    terminal().status = statusOf(error);
+    terminal().status = status;
   }
 }

@@ -42,17 +42,29 @@ const ofProcess: Terminal = {
 };
 
 /** The exit status that shells report for a program ended by SIGPIPE. */
-const brokenPipe = 141;
+export const brokenPipe = 141;
+
+let interrupt: (() => void) | undefined;
+
+/** Has a command interrupted when the reader of its output has exited, so that it leaves nothing behind; null: its process just ends. */
+export function onReaderGone(interruptCommand: (() => void) | null): void {
+  interrupt = interruptCommand ?? undefined;
+}
 
 /**
- * Ends the process when its output cannot be written: silently when the reader has exited, as in `reelmend models list | head -1`,
- * otherwise, as on a full disk, with a sentence.
+ * Ends the process, or the command first (onReaderGone), when its output cannot be written: silently when the reader has exited, as in
+ * `reelmend models list | head -1`, otherwise, as on a full disk, with a sentence.
  */
 export function endWithReader(): void {
   // Nowhere to say it; the command may have something to remove, as after the end of the terminal.
   process.stderr.on('error', () => {});
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(brokenPipe);
+    if (error.code === 'EPIPE') {
+      if (interrupt === undefined) process.exit(brokenPipe);
+      // Also if the command has written all and is ending.
+      process.exitCode = brokenPipe;
+      return interrupt();
+    }
     const reason = getSystemErrorMap().get(error.errno ?? 0)?.[1] ?? error.message;
     process.stderr.write(`reelmend: Standard output: ${reason}.\n`);
     process.exit(1);

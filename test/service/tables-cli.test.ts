@@ -1,10 +1,11 @@
 /** What operators read at a terminal, and what programs get. And where data lies that nobody has named a folder for. */
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultDataDir } from '../../src/app/folders.ts';
@@ -277,7 +278,7 @@ describe('the folder for data', () => {
     await site.close();
   });
 
-  it('keeps no server running after Ctrl-C, neither while the command opens its database nor while it works', async () => {
+  it('keeps no server running after Ctrl-C, while the command opens its database or works, nor after the end of its reader', async () => {
     const folder = join(await home(), 'new');
     const server = join(folder, 'postgres', 'data', 'postmaster.pid');
     const env = { PATH: process.env['PATH']!, HOME: dir, REELMEND_DATA_DIR: folder };
@@ -290,6 +291,10 @@ describe('the folder for data', () => {
     expect(existsSync(server)).toBe(false);
     const interrupt = () => void process.emit('SIGINT', 'SIGINT');
     expect(await runCommand(['accounts', 'create', 'Ada'], { env, onStdout: interrupt })).toMatchObject({ status: 130, stderr: 'reelmend: Interrupted.\n' });
+    expect(existsSync(server)).toBe(false);
+    // Where the reader of the output has exited, too.
+    const { stderr } = await promisify(execFile)('bash', ['-c', '"$0" accounts list | true; echo "${PIPESTATUS[0]}" >&2', script], { env });
+    expect(stderr).toBe('141\n');
     expect(existsSync(server)).toBe(false);
   });
 
