@@ -157,8 +157,28 @@ describe('the document and the code name the same things', () => {
     }
   });
 
-  it('no format that generators read as a big integer', () => {
-    expect(JSON.stringify(document)).not.toContain('int64');
+  it('integers that may need more than 32 bits with their size: Go, Java, C# and Rust take 32 otherwise', () => {
+    const tooSmall: string[] = [];
+    const walk = (node: unknown, path: string): void => {
+      if (typeof node !== 'object' || node === null) return;
+      const { type, maximum, format, const: only } = node as { type?: unknown; maximum?: number; format?: string; const?: number };
+      if ([type].flat().includes('integer') && format !== 'int64' && !((maximum ?? only ?? Infinity) < 2 ** 31)) tooSmall.push(path);
+      for (const [key, part] of Object.entries(node)) walk(part, `${path}/${key}`);
+    };
+    walk(document, '');
+    expect(tooSmall).toEqual([]);
+  });
+
+  it('no pattern of times and days, which clients in PHP and C# compare with the parsed value', () => {
+    for (const [name, { format, pattern }] of Object.entries(schemas)) {
+      if (['date', 'date-time'].includes(String(plain(format)))) expect(pattern, name).toBeUndefined();
+    }
+  });
+
+  it('no integer that the service or the SDK reads as a big one', () => {
+    for (const path of ['src/contract/types.gen.ts', 'src/contract/zod.gen.ts', 'src/sdk/types.gen.ts']) {
+      expect(readFileSync(join(root, path), 'utf8'), path).not.toMatch(/bigint/i);
+    }
   });
 });
 
@@ -220,6 +240,17 @@ describe('what generators usually drop', () => {
     for (const schema of [zod[`z${name}`].shape.deleted, validatorOf(deleted!)]) {
       expect(schema.safeParse(true).success).toBe(true);
       expect(schema.safeParse(false).success).toBe(false);
+    }
+  });
+
+  it.each([
+    ['Timestamp', '2026-11-21T07:59:55.120Z', '2026-11-21T07:59:55Z'],
+    ['Time', '2026-11-21T07:59:55+01:00', '2026-11-21T07:59Z'],
+    ['Day', '2026-11-21', '0001-01-01'],
+  ] as const)('%s has its pattern', (name, valid, invalid) => {
+    for (const schema of [zod[`z${name}`], validatorOf(schemas[name]!)]) {
+      expect(schema.safeParse(valid).success).toBe(true);
+      expect(schema.safeParse(invalid).success).toBe(false);
     }
   });
 

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { exactlyOne, isAlwaysTrue } from '../../src/contract/plugin/keywords.ts';
+import { doubleNegation, exactlyOne, isAlwaysTrue } from '../../src/contract/plugin/keywords.ts';
 import { recordStatus } from './seen-statuses.ts';
 
 type Json = Record<string, unknown>;
@@ -56,6 +56,11 @@ function closed(node: unknown): unknown {
   }
   // zod's converter knows no `not` and no `if`.
   if (isAlwaysTrue(node)) return { type: 'boolean', const: true };
+  const affirmed = doubleNegation(node);
+  if (affirmed !== undefined) {
+    const { not: _not, ...rest } = node as Json;
+    return closed({ ...rest, ...affirmed });
+  }
   const alternatives = exactlyOne(node);
   if (alternatives !== undefined) {
     const { if: _condition, then: _then, else: _else, ...rest } = node as Json;

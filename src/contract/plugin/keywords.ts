@@ -8,7 +8,7 @@ const carried: Readonly<Record<string, string>> = {
   uniqueItems: 'x-keep-unique-items',
 };
 
-/** A deep copy of the document, with each dropped keyword beside its extension. */
+/** A deep copy of the document, with each dropped keyword beside its extension, and integers without their size. */
 export function carryDroppedKeywords(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(carryDroppedKeywords);
   if (typeof node !== 'object' || node === null) return node;
@@ -21,6 +21,13 @@ export function carryDroppedKeywords(node: unknown): unknown {
       copy['const'] = true;
       continue;
     }
+    const affirmed = key === 'not' ? doubleNegation(node) : undefined;
+    if (affirmed !== undefined) {
+      Object.assign(copy, carryDroppedKeywords(affirmed));
+      continue;
+    }
+    // The generator makes a bigint of it. JSON.parse returns numbers, and no integer of the API is larger than they can hold.
+    if (key === 'format' && value === 'int64') continue;
     copy[key] = carryDroppedKeywords(value);
     const extension = carried[key];
     // Only keyword positions hold plain values: the value of a property that is named like a keyword is a schema.
@@ -45,6 +52,11 @@ export function exactlyOne(schema: object): string[] | undefined {
 export function isAlwaysTrue(schema: object): boolean {
   const { type, not } = schema as { type?: unknown; not?: { const?: unknown } };
   return type === 'boolean' && not?.const === false;
+}
+
+/** What a schema says by `not: { not: … }`: the same as without both. Generators ignore it there. */
+export function doubleNegation(schema: object): object | undefined {
+  return (schema as { not?: { not?: object } }).not?.not;
 }
 
 interface Conditional {
