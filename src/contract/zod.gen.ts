@@ -175,7 +175,7 @@ export const zWebhookEndpointDeletion = z.object({
     deleted: z.literal(true)
 });
 
-export const zWebhookEndpointTest = z.strictObject({
+export const zWebhookEndpointTestInput = z.strictObject({
     event: zWebhookEvent
 });
 
@@ -1896,7 +1896,7 @@ export const zSwitchWebhookEndpointSecretPath = z.object({
 /**
  * At most 64 KB.
  */
-export const zTestWebhookEndpointBody = zWebhookEndpointTest;
+export const zTestWebhookEndpointBody = zWebhookEndpointTestInput;
 
 export const zTestWebhookEndpointPath = z.object({
     id: zWebhookEndpointId
@@ -2196,7 +2196,7 @@ export const zConsoleSwitchWebhookEndpointSecretPath = z.object({
 /**
  * At most 64 KB.
  */
-export const zConsoleTestWebhookEndpointBody = zWebhookEndpointTest;
+export const zConsoleTestWebhookEndpointBody = zWebhookEndpointTestInput;
 
 export const zConsoleTestWebhookEndpointPath = z.object({
     id: zWebhookEndpointId

@@ -299,7 +299,7 @@ export type WebhookEndpointDeletion = {
     deleted: true;
 };
 
-export type WebhookEndpointTest = {
+export type WebhookEndpointTestInput = {
     event: WebhookEvent;
 };
 
@@ -3494,7 +3494,7 @@ export type TestWebhookEndpointData = {
     /**
      * At most 64 KB.
      */
-    body: WebhookEndpointTest;
+    body: WebhookEndpointTestInput;
     path: {
         /**
          * Id of the webhook endpoint. An unknown id returns 404.
