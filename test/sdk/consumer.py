@@ -44,4 +44,6 @@ answer = get_job.sync_detailed(job.id, client=client)
 seen["unknown"] = [int(answer.status_code), isinstance(answer.parsed, Error) and answer.parsed.error.code.value]
 refused = create_job.sync(client=client, body=JobInput(resolution=Resolution("1080p")))
 seen["refused"] = refused.error.code.value
+newer = Error.from_dict({"error": {"code": "newer_code", "message": "Added by a newer service.", "type": "newer_error"}}).error
+seen["newer"] = [newer.code.value, newer.code == "newer_code", str(newer.type_)]
 print(json.dumps(seen))

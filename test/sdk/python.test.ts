@@ -55,6 +55,7 @@ it('does what customers do, with types for every answer', async () => {
     deleted: true,
     unknown: [404, 'job_not_found'],
     refused: 'invalid_request',
+    newer: ['newer_code', true, 'newer_error'],
   });
 });
 
