@@ -81,6 +81,12 @@ describe('the site', () => {
     for (const [path, html] of reference) expect(html, path).not.toContain('/console/api');
   });
 
+  it('gives a format to the numbers and texts of the API alone, not to `null`', () => {
+    const types = [...pages.values()].flatMap((html) => [...html.matchAll(/<span class="type">([^<]+)/g)].map(([, type]) => type!));
+    expect(types).toContain('integer (int64) or null');
+    expect(types.filter((type) => type.includes('null ('))).toEqual([]);
+  });
+
   it('has no dead link', () => {
     const dead = [...pages].flatMap(([from, html]) =>
       [...html.matchAll(/ (?:href|src)="([^"]+)"/g)].flatMap(([, href]) => {

@@ -6,12 +6,13 @@ type Render = (markdown: string) => string;
 
 const code = (value: unknown) => `<code>${escapeHtml(typeof value === 'string' ? value : JSON.stringify(value))}</code>`;
 
-/** The variants of a value: of `anyOf`, `oneOf`, or a list of types. `null` is reported separately. */
+/** The variants of a value: of `anyOf`, `oneOf`, or a list of types. A format beside such a list is not that of `null`. */
 function variantsOf(schema: Schema): Schema[] {
   const { anyOf, oneOf, type } = schema;
   const variants = anyOf ?? oneOf;
   if (variants !== undefined) return variants.map(resolve);
-  return Array.isArray(type) ? type.map((one) => ({ ...schema, type: one })) : [schema];
+  if (!Array.isArray(type)) return [schema];
+  return type.map((one) => (one === 'null' ? { type: one } : { ...schema, type: one }));
 }
 
 function typeName(schema: Schema): string {
