@@ -81,6 +81,10 @@ describe('the site', () => {
     for (const [path, html] of reference) expect(html, path).not.toContain('/console/api');
   });
 
+  it('shows an example of a parameter, such as a time', () => {
+    expect(pages.get('/docs/reference/jobs')).toMatch(/<code>created_after<\/code>(?:(?!<dt>).)*Example: <code>2026-11-01T00:00:00Z<\/code>\./s);
+  });
+
   it('gives a format to the numbers and texts of the API alone, not to `null`', () => {
     const types = [...pages.values()].flatMap((html) => [...html.matchAll(/<span class="type">([^<]+)/g)].map(([, type]) => type!));
     expect(types).toContain('integer (int64) or null');

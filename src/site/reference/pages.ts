@@ -31,10 +31,11 @@ function exampleBlock(type: string | undefined, content: Content | undefined, ca
 function parametersHtml({ parameters }: Operation, render: Render): string {
   if (parameters.length === 0) return '';
   const locations = { path: 'in the path', query: 'in the query', header: 'header' } as const;
-  const shown = parameters.map(({ name, schema, description, required, in: location }) => ({
+  const shown = parameters.map(({ name, schema, description, required, in: location, example }) => ({
     name,
     schema,
     description,
+    example,
     location: locations[location],
     ...(required === true ? { note: 'required' } : {}),
   }));

@@ -38,8 +38,8 @@ function limitsOf(schema: Schema): string[] {
   return limits;
 }
 
-/** Values, limits and the default, in one line. */
-function rulesOf(schema: Schema): string {
+/** Values, limits, and the default or else the example, in one line. */
+function rulesOf(schema: Schema, example: unknown): string {
   const variants = variantsOf(schema);
   const values = variants.flatMap((variant) => variant.enum ?? resolve(variant.items ?? {}).enum ?? []).filter((value) => value !== null);
   const limits = [...new Set(variants.flatMap(limitsOf))];
@@ -47,6 +47,7 @@ function rulesOf(schema: Schema): string {
     ...(values.length > 0 ? [`One of ${values.map(code).join(', ')}.`] : []),
     ...(limits.length > 0 ? [`${limits.join(', ').replace(/^./, (letter) => letter.toUpperCase())}.`] : []),
     ...(schema.default === undefined ? [] : [`Default: ${code(schema.default)}.`]),
+    ...(example === undefined || values.length > 0 || schema.default !== undefined ? [] : [`Example: ${code(example)}.`]),
   ];
   return parts.length === 0 ? '' : `<p class="rules">${parts.join(' ')}</p>`;
 }
@@ -67,16 +68,18 @@ interface Field {
   note?: string;
   /** where the parameter is sent */
   location?: string;
+  /** of a parameter; bodies have whole examples */
+  example?: unknown;
 }
 
-function field({ name, schema: unresolved, note, location }: Field, render: Render, depth: number): string {
+function field({ name, schema: unresolved, note, location, example }: Field, render: Render, depth: number): string {
   const schema = resolve(unresolved);
   const inner = objectOf(schema);
   // No schema of the contract contains itself; the limit is a safeguard.
   const fields = inner === undefined || depth > 6 ? '' : `<details><summary>Fields of ${code(name)}</summary>${fieldList(inner, render, depth + 1)}</details>`;
   const mark = note === undefined ? '' : ` <span class="note">${note}</span>`;
   const text = schema.description === undefined ? '' : render(schema.description);
-  return `<div><dt>${code(name)} <span class="type">${escapeHtml(typeName(schema))}${location === undefined ? '' : `, ${location}`}</span>${mark}</dt><dd>${text}${rulesOf(schema)}${fields}</dd></div>`;
+  return `<div><dt>${code(name)} <span class="type">${escapeHtml(typeName(schema))}${location === undefined ? '' : `, ${location}`}</span>${mark}</dt><dd>${text}${rulesOf(schema, example)}${fields}</dd></div>`;
 }
 
 function fieldList(schema: Schema, render: Render, depth = 0): string {
