@@ -327,6 +327,20 @@ TEST_F(CudaFaces, AreRestoredInJobs) {
   }
 }
 
+/// Crops of neighbours overlap. Each comes from the source, without what the network made of the other.
+TEST_F(CudaFaces, OfNeighboursAreRestoredAsOnTheCpu) {
+  const std::string in = folder_.File("neighbours.mkv");
+  Ffmpeg("-i " + faces::kPerson + " -vf '" + faces::PersonFilter(110) + ",crop=120:240:260:110,split[a][b];[a][b]hstack' -c:v ffv1 -pix_fmt yuv420p " + in);
+  EnhanceOptions options = FacesAlone();
+  options.encoder.crf = 1;
+  options.device = "cpu";
+  EXPECT_EQ(Enhance(in, folder_.File("cpu.mp4"), options).faces, 2);
+  EXPECT_EQ(run::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File("gpu.mp4"), options).faces, 2);
+  for (const char plane : {'y', 'u', 'v'}) {
+    EXPECT_GT(Psnr(DecodePlane(folder_.File("gpu.mp4"), plane), DecodePlane(folder_.File("cpu.mp4"), plane)), 58) << plane;
+  }
+}
+
 TEST_F(CudaFaces, SegmentsOfJobsEqualTheWhole) {
   const std::string in = PersonClip(2);
   EnhanceOptions options = FacesAlone();

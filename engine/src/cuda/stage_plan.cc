@@ -145,7 +145,7 @@ StagePlan::Slot StagePlan::MakeSlot() {
     slot.motion = static_cast<pixel::MotionVector*>(arena_.MakeCleared(VectorCount(temporal_->motion()) * sizeof(pixel::MotionVector)));
   }
   if (edges_) slot.steep = arena_.MakePlane(output_.width(), output_.height());
-  if (faces_ && network_) {
+  if (faces_) {
     const Picture& shape = options_.network_is_last ? output_ : source_;
     slot.source = arena_.MakePicture(shape.width(), shape.height(), shape.subsampling(), shape.color);
   }
@@ -219,12 +219,8 @@ void StagePlan::KeepForComplete(const Slot& slot, StreamHandle stream) {
   if (scenes_ && slot.state != scenes_->state()) copy(slot.state, scenes_->state(), sizeof(TemporalState));
 }
 
-/// Without a network there is one slot, so nothing overwrites the source before Complete.
-void StagePlan::KeepForFaces(const Picture& source, Slot& slot, StreamHandle stream) {
-  if (!network_) {
-    slot.source = source;
-    return;
-  }
+/// The next picture overwrites the source's own planes; where nothing is resized, the first restored face does.
+void StagePlan::KeepForFaces(const Picture& source, const Slot& slot, StreamHandle stream) {
   for (int p = 0; p < 3; ++p) CopyPlane(source.planes[p], slot.source.planes[p], stream);
 }
 

@@ -124,7 +124,7 @@ class StagePlan {
   /// Copies what the next picture overwrites before Complete.
   void KeepForComplete(const Slot& slot, StreamHandle stream);
   void CopyPlane(const Plane& from, const Plane& to, StreamHandle stream);
-  void KeepForFaces(const Picture& source, Slot& slot, StreamHandle stream);
+  void KeepForFaces(const Picture& source, const Slot& slot, StreamHandle stream);
   void Resize(const Picture& working, Slot& slot, StreamHandle stream);
   Picture NetworkInput(const Picture& upright, const Slot& slot, StreamHandle stream);
   void TakeFromNetwork(int index, StreamHandle stream);
