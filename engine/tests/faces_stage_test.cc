@@ -187,17 +187,24 @@ TEST(FaceStage, LeavesTooSmallAndTooLargeFacesAlone) {
   }
 }
 
-/// Small and large are meant in the source: a face of 640 pixels that was enlarged three times is restored, and one of 48 is not.
+/// Small and large are meant in the source: a face of 640 pixels that was enlarged three times is restored, and one of 48 is not. In a reduced
+/// picture, large is meant as it is.
 TEST(FaceStage, RestoresLargeFacesOfSmallSources) {
   NEEDS_DETECTOR();
-  for (const auto& [face, restored] : {std::pair{640, 1}, {48, 0}}) {
+  struct Case {
+    int face;
+    float enlargement;
+    int restored;
+  };
+  for (const auto& [face, enlargement, restored] : {Case{640, 3, 1}, {48, 3, 0}, {300, 0.5F, 1}, {640, 0.5F, 0}}) {
+    SCOPED_TRACE(::testing::Message() << face << " " << enlargement);
     pixel::Image image = std::move(Person(face, 1280, 1080)[0]);
     pixel::ThreadPool pool(2);
     FaceStageOptions options = StageOptions(image, Shipped());
-    options.finder.enlargement = 3;
+    options.finder.enlargement = enlargement;
     FaceStage stage(options);
     stage.Run(image, image, 0, true, false, pool);
-    EXPECT_EQ(stage.restored(), restored) << face;
+    EXPECT_EQ(stage.restored(), restored);
   }
 }
 

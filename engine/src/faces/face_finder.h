@@ -27,7 +27,8 @@ FinderOptions MakeFinderOptions(Size in, Size out, float strength, int threads);
 
 /// Faces narrower than this in the source have too little detail and are not restored.
 inline constexpr float kSmallestFace = 24;
-/// Faces wider than this in the source show more detail than the crop of a network can hold, and are not restored.
+/// Faces wider than this in the source, or in a result that is smaller, show more detail than the crop of a network can hold, and are not
+/// restored.
 inline constexpr float kLargestFace = 512;
 
 struct FoundFace {

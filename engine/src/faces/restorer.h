@@ -3,9 +3,9 @@
 // Note [Blending a face]
 // The network gets a square crop of the source, aligned as in FFHQ: it has learned from damaged faces, and what the stages
 // before it made of one is neither damaged nor natural. Only the change, result − crop of the finished picture, is added to
-// the picture. So the picture keeps grain and detail finer than the crop, and the round trip cannot shift colours. The change is weighted by strength, presence and a round mask that falls to 0 before the
-// crop's border (from kMaskFull to kMaskGone of half its side). It is clipped to ModelFile::max_change 8-bit levels, which
-// preserves the person's identity.
+// the picture. So the picture keeps grain and detail finer than the crop, and the round trip cannot shift colours. The change
+// is weighted by strength, presence and a round mask that falls to 0 before the crop's border (from kMaskFull to kMaskGone of
+// half its side). It is clipped to ModelFile::max_change 8-bit levels, which preserves the person's identity.
 #pragma once
 
 #include "faces/face_geometry.h"
