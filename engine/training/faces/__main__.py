@@ -84,10 +84,10 @@ def batch_of(pairs, rng, device):
 
 def save(mean, options, before, steps, spent, device):
     RUN.mkdir(parents=True, exist_ok=True)
-    start = ' --from-shipped' if options.from_shipped else ''
-    command = f'bash engine/training/faces.sh train --minutes {options.minutes:g} --clips {options.clips} --structure {options.structure:g}{start}'
+    asked = f'--minutes {options.minutes:g} --rate {options.rate:g} --clips {options.clips} --structure {options.structure:g}'
+    command = f"bash engine/training/faces.sh train {asked}{' --from-shipped' if options.from_shipped else ''}"
     if options.resume:
-        command = f"{before['command']}, then --resume --minutes {options.minutes:g}"
+        command = f"{before['command']}, then --resume {asked}"
     facts = {'steps': before['steps'] + steps, 'batch': BATCH, 'minutes': round(before['minutes'] + spent / 60, 1),
              'device': device, 'command': command}
     torch.save({'net': mean.state_dict(), 'facts': facts}, RUN / 'last.pt')
