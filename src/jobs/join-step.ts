@@ -4,10 +4,10 @@ import { createReadStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { AppliedEnhancements } from '../domain/job.ts';
 import { isSegmentMismatch } from '../media/failures.ts';
 import { openToChild } from '../media/child-user.ts';
 import type { Piece } from '../store/index.ts';
+import { appliedByAll } from './applied-by-all.ts';
 import { copyTimeoutMs } from './copy-timeout.ts';
 import { bytesOf } from './disk-needs.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
@@ -46,7 +46,7 @@ async function joinPieces(context: StepContext): Promise<void> {
   if (result === null) return retryOnDatabaseFault(signal, () => worker.store.segments.giveUpJoin(fence));
   assertSameSource(result.durationS, job.source?.duration ?? job.durationSeconds);
   signal.throwIfAborted();
-  await finishJob(context, join(outputDir, outputName), { ...result, applied: appliedByAll(pieces) });
+  await finishJob(context, join(outputDir, outputName), { ...result, applied: appliedByAll(pieces.map((piece) => piece.result.applied)) });
 }
 
 /** A storage that loses the same piece again and again would otherwise have it made for ever. */
@@ -102,13 +102,4 @@ async function joinFiles(context: StepContext, sourcePath: string, outputDir: st
     logger.warn({ err: error }, 'the pieces do not fit together; the video is enhanced in one piece');
     return null;
   }
-}
-
-/** The plan is the same for all; faces may be in some segments only. */
-function appliedByAll(pieces: Piece[]): AppliedEnhancements | null {
-  const all = pieces.map(({ result }) => result.applied);
-  const [first] = all;
-  if (first === undefined) return null;
-  const devices = [...new Set(pieces.map(({ result }) => result.device))];
-  return { ...first, face_restoration: Math.max(...all.map((each) => each.face_restoration)), device: devices.join(', ') };
 }
