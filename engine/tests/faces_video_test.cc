@@ -21,6 +21,7 @@ namespace {
 
 using reelmend::testing::DecodeLuma;
 using reelmend::testing::Ffmpeg;
+using reelmend::testing::NearestNetwork;
 using reelmend::testing::OnnxFile;
 using reelmend::testing::PlainOptions;
 using reelmend::testing::TemporaryFolder;
@@ -220,6 +221,39 @@ TEST(FacePlan, SaysWhyFacesAreNotRestored) {
   ASSERT_NE(stage, plan.stages.end());
   EXPECT_EQ(stage->strength, 0);
   EXPECT_EQ(stage->why, "no network for faces is installed");
+}
+
+TEST(FacePlan, RestoresMoreBehindANetworkForDamagedVideos) {
+  NEEDS_DETECTOR();
+  const TemporaryFolder folder;
+  const std::string in = folder.File("in.mp4");
+  Ffmpeg("-loop 1 -framerate 25 -t 0.4 -i " + kPerson + " -vf scale=320:-2 -c:v libx264 -crf 32 -pix_fmt yuv420p " + in);
+  ModelFile network;
+  network.name = "detail";
+  network.path = folder.File("detail.onnx");
+  std::ofstream(network.path, std::ios::binary) << NearestNetwork(2, 1, 1);
+  network.scale = 2;
+  network.layout = ModelFile::Layout::kLumaStrength;
+  network.max_strength = 0.7F;
+  EnhanceOptions options = PlainOptions();
+  options.models = {Shipped(), network};
+  options.model = "detail";
+  options.target = Target::k1080p;
+  options.face_restoration = {};
+  const auto strength = [&](bool is_blind, float most) {
+    options.models[1].is_blind = is_blind;
+    options.denoise = {Strength::Mode::kFixed, most};
+    const auto plan = PlanEnhance(in, options);
+    const auto stage = std::ranges::find(plan.stages, "face_restoration", &PlannedStage::name);
+    EXPECT_EQ(stage->why.find("more behind detail, which makes faces look painted") != std::string::npos, is_blind) << stage->why;
+    return stage->strength;
+  };
+  const float faithful = strength(false, 1);
+  ASSERT_GT(faithful, 0.1F);
+  EXPECT_NEAR(strength(true, 1), std::min(0.8F, 1.7F * faithful), 0.001);
+  EXPECT_NEAR(strength(true, 0.3F), std::min(0.8F, 1.3F * faithful), 0.001);
+  options.face_restoration = {Strength::Mode::kFixed, 0.25F};
+  EXPECT_FLOAT_EQ(PlanEnhance(in, options).stages[2].strength, 0.25F);
 }
 
 }  // namespace

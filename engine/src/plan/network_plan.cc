@@ -75,6 +75,10 @@ void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice devic
   if (file.is_blind) strength = ChooseBlindStrength(options, plan.restoration, file);
   plan.network_strength = std::min(strength, file.max_strength);
   plan.edges = ChooseEdges(plan);
+  // Such a network makes faces look painted, the more the stronger it works.
+  if (file.is_blind && options.face_restoration.mode == Strength::Mode::kAuto) {
+    plan.strengths.face_restoration = std::min(kMostFaceRestoration, (1 + plan.network_strength) * plan.strengths.face_restoration);
+  }
   if (options.sharpen.mode != Strength::Mode::kAuto) return;
   plan.strengths.sharpen *= kSharpenAfterNetwork * (file.is_blind ? 1 - plan.network_strength : 1.0F);
 }

@@ -39,7 +39,7 @@ Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& tra
   const float enlargement = static_cast<float>(std::clamp(scale - 1.0, 0.0, 1.0));
   const float sharpen = 0.25F * enlargement * (denoise > 0 ? 0.5F : 1.0F);
   const float contrast = kFullLevels * LevelShare(traits) * (pixel::LevelGain(traits.levels.levels) - 1) / (pixel::kMaxLevelGain - 1);
-  const float faces = error < kUnnoticeable ? 0.0F : std::min(0.8F, error / 8);
+  const float faces = error < kUnnoticeable ? 0.0F : std::min(kMostFaceRestoration, error / 8);
   return {Resolve(options.denoise, denoise), Resolve(options.sharpen, sharpen),
           Resolve(options.adaptive_contrast, contrast), Resolve(options.face_restoration, faces)};
 }

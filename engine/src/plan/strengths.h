@@ -9,6 +9,9 @@
 
 namespace reelmend::plan {
 
+/// The most that the automatic strength of face restoration reaches.
+inline constexpr float kMostFaceRestoration = 0.8F;
+
 /// Applied strengths, each 0…1.
 struct Strengths {
   float denoise = 0;
@@ -43,8 +46,8 @@ float Resolve(const Strength& strength, float automatic);
 ///   factor of 1.7, at which 42 % of the range become at least 66 %. It falls if the error dominates the picture: full if
 ///   the used range is 16 times the error or more, 0 at 6 times. A fixed strength also spreads the levels, fully from 0.5
 ///   on, and equalises locally at that strength.
-/// - face restoration: error ÷ 8 levels, at most 0.8. It is 0 below an error of 0.6 levels, and if faces cannot be found or
-///   restored: a build without the detector, no network for faces.
+/// - face restoration: error ÷ 8 levels, at most 0.8; up to twice as much behind a network for damaged sources (network_plan.cc). It is 0
+///   below an error of 0.6 levels, and if faces cannot be found or restored: a build without the detector, no network for faces.
 ///
 /// Measured on 152 photographs and 8 synthetic pictures at ×1 and ×2, unchanged, one stop lighter, 1.5 and 3 stops darker:
 /// on the clean ones, denoising and sharpening together differ from a plain resize by a PSNR of at least 49.1 dB. The levels
