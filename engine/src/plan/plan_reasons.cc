@@ -80,8 +80,9 @@ std::string WhyFaces(const EnhanceOptions& options, const Plan& plan) {
   if (!plan.why_no_faces.empty()) return plan.why_no_faces;
   if (const std::string obstacle = WhyNoFaces(options); !obstacle.empty()) return obstacle;
   if (!asked.empty()) return asked + ", for the faces that are found";
-  const std::string why = "the source has " + ErrorOf(plan.traits) + (plan.face_model ? ", for the faces that are found" : "");
-  return why + (plan.face_model && plan.is_blind ? "; more behind " + plan.model + ", which makes faces look painted" : "");
+  const std::string why = "the source has " + ErrorOf(plan.traits);
+  if (!plan.face_model) return why;
+  return why + (plan.is_blind ? ", and " + plan.model + " makes faces look painted" : "") + ", for the faces that are found";
 }
 
 std::string WhySharpen(const EnhanceOptions& options, const Plan& plan, float enlargement) {
