@@ -82,7 +82,7 @@ std::string WhyFaces(const EnhanceOptions& options, const Plan& plan) {
   if (!asked.empty()) return asked + ", for the faces that are found";
   const std::string why = "the source has " + ErrorOf(plan.traits);
   if (!plan.face_model) return why;
-  return why + (plan.is_blind ? ", and " + plan.model + " makes faces look painted" : "") + ", for the faces that are found";
+  return why + (plan.is_blind && plan.network_strength > 0 ? ", and " + plan.model + " makes faces look painted" : "") + ", for the faces that are found";
 }
 
 std::string WhySharpen(const EnhanceOptions& options, const Plan& plan, float enlargement) {
