@@ -2,22 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <fstream>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "cuda/face_stage.h"
-#include "cuda/network_source.h"
-#include "cuda_network_fixture.h"
+#include "cuda_faces_fixture.h"
 #include "faces/face_stage.h"
 #include "faces_pictures.h"
 #include "helpers/clips.h"
-#include "inference/engine_compiler.h"
 #include "inference/onnx_face.h"
-#include "reelmend/error.h"
 #include "run/enhance.h"
 
 namespace reelmend::cuda {
@@ -31,90 +25,10 @@ using reelmend::testing::DecodePlane;
 using reelmend::testing::Ffmpeg;
 using reelmend::testing::FrameTimes;
 using reelmend::testing::Psnr;
+using testing::CudaFaces;
+using testing::StageOnDevice;
+using testing::kNear;
 using testing::kOpen;
-using testing::StandInBackend;
-using testing::StandInDevice;
-
-/// Largest difference of a sample from the CPU's, in 8-bit levels: the network gets and makes fp16.
-constexpr double kNear = 0.6;
-
-/// The face stage of a device, for pictures in the host's memory.
-class StageOnDevice {
- public:
-  StageOnDevice(std::shared_ptr<StandInDevice> device, const FaceOptions& options, const pixel::Image& shape)
-      : device_(std::move(device)),
-        arena_(device_),
-        stream_(MakeStream(device_)),
-        picture_(arena_.MakePicture(shape.width(), shape.height(), shape.subsampling(), shape.color())),
-        state_(arena_.MakeValues<TemporalState>(1)),
-        stage_(device_, options, picture_) {}
-
-  void Run(pixel::Image& image, std::int64_t number, bool is_cut, bool is_warm_up = false) {
-    TemporalState state{};
-    state.is_cut = is_cut ? 1 : 0;
-    std::memcpy(state_, &state, sizeof state);  // a stand-in's memory is the host's
-    for (int p = 0; p < 3; ++p) CopyRows(image.plane(p), picture_.planes[p], true);
-    stage_.Run(picture_, picture_, state_, number, is_warm_up, stream_.get());
-    device_->WaitForStream(stream_.get());
-    for (int p = 0; p < 3; ++p) CopyRows(image.plane(p), picture_.planes[p], false);
-  }
-  std::int64_t restored() const { return stage_.restored(); }
-  double HelperCpuSeconds() { return stage_.HelperCpuSeconds(); }
-
- private:
-  static void CopyRows(const pixel::Plane& host, const Plane& device, bool is_upload) {
-    for (int y = 0; y < host.height; ++y) {
-      const auto bytes = static_cast<std::size_t>(host.width) * sizeof(std::uint16_t);
-      is_upload ? std::memcpy(device.Row(y), host.Row(y), bytes) : std::memcpy(host.Row(y), device.Row(y), bytes);
-    }
-  }
-
-  std::shared_ptr<StandInDevice> device_;
-  DeviceArena arena_;
-  Stream stream_;
-  Picture picture_;
-  TemporalState* state_;
-  FaceStage stage_;
-};
-
-class CudaFaces : public testing::CudaNetworkTest {
- protected:
-  /// Restores the faces fully and does nothing else.
-  static EnhanceOptions FacesAlone() {
-    EnhanceOptions options = Options(faces::Shipped(), Target::kSource);
-    options.model = "none";
-    options.face_restoration = {Strength::Mode::kFixed, 1};
-    return options;
-  }
-  void SetUp() override {
-    NEEDS_OPENVINO();
-    NEEDS_DETECTOR();
-  }
-
-  FaceOptions OptionsOf(const std::shared_ptr<StandInDevice>& device, const ModelFile& model, const pixel::Image& shape, float strength = 1) {
-    NetworkSource source(device, std::make_shared<StandInBackend>(device, log_));
-    NetworkRequest request;
-    request.file = model;
-    return source.FacesOf(request, faces::StageOptions(shape, model, strength).finder);
-  }
-
-  /// A network with an open size or a weight, as people share them: adds 0.2 × weight to red.
-  ModelFile Reddening(std::vector<std::int64_t> weight_shape, std::int64_t side) {
-    reelmend::testing::OnnxFile file;
-    file.Input("input", {1, 3, side, side}).Input("weight", std::move(weight_shape)).Tensor("red", {1, 3, 1, 1}, {0.2F, 0, 0});
-    file.Node("Mul", {"red", "weight"}, "weighted").Node("Add", {"input", "weighted"}, "output").Output("output", {1, 3, side, side});
-    const std::string path = folder_.File("reddening.onnx");
-    std::ofstream(path, std::ios::binary) << file.Bytes();
-    return faces::FaceModel(path);
-  }
-
-  std::string PersonClip(double seconds) {
-    const std::string file = folder_.File("person.mp4");
-    Ffmpeg("-loop 1 -framerate 25 -t " + std::to_string(seconds) + " -i " + faces::kPerson +
-           " -vf 'scale=250:-2,pad=400:320:(ow-iw)/2:(oh-ih)/2:gray,crop=iw-40:ih-40:20+12*sin(n/11):20+10*sin(n/7)' -c:v libx264 -crf 30 -pix_fmt yuv420p " + file);
-    return file;
-  }
-};
 
 TEST_F(CudaFaces, AreRestoredAsOnTheCpu) {
   for (const float strength : {0.4F, 1.0F}) {
@@ -353,159 +267,6 @@ TEST_F(CudaFaces, SegmentsOfJobsEqualTheWhole) {
   const auto part = DecodeLuma(folder_.File("part.mp4"));
   ASSERT_LT(part.size(), whole.size());
   EXPECT_GT(Psnr({whole.end() - static_cast<std::ptrdiff_t>(part.size()), whole.end()}, part), 52);
-}
-
-/// Note [Face networks that a device cannot run]
-TEST_F(CudaFaces, ANetworkThatTheDeviceCannotRunRunsOnTheCpu) {
-  const auto frames = Person(110, 680, 520, 0.2);
-  const auto make = [&](const std::shared_ptr<StandInDevice>& device, const ModelFile& model) {
-    StageOnDevice stage(device, OptionsOf(device, model, frames[0]), frames[0]);
-    std::vector<pixel::Image> made;
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-      made.push_back(Copy(frames[i]));
-      stage.Run(made.back(), static_cast<std::int64_t>(i), i == 0);
-    }
-    return made;
-  };
-  const auto expected = make(Late(0), faces::Shipped());
-  ASSERT_GT(log_->enqueued, 0);
-  const auto expect = [&](const char* why, std::size_t memory = std::size_t{1} << 30) {
-    SCOPED_TRACE(why);
-    log_->enqueued = 0;
-    const auto made = make(Late(20, memory), faces::Shipped());
-    EXPECT_EQ(log_->enqueued, 0);
-    for (std::size_t i = 0; i < made.size(); ++i) EXPECT_LE(Compare(expected[i], made[i], {}).most, kNear) << i;
-    EXPECT_EQ(log_->contexts, 0);
-  };
-  log_->refuses = "The model uses an operator that it does not know.";
-  expect("operator");
-  log_->refuses.clear();
-  log_->builds_up_to = 100;
-  expect("no memory to build");
-  log_->builds_up_to = -1;
-  log_->workspace_bytes = std::int64_t{1} << 40;
-  expect("no memory to run");
-}
-
-TEST_F(CudaFaces, TheJobSaysWhyTheirNetworkRunsOnTheCpu) {
-  EnhanceOptions options = FacesAlone();
-  for (const std::string why : {"", "The model uses an operator that it does not know."}) {
-    log_->refuses = why;
-    const auto plan = run::EnhanceOn(ProcessorOn(Late(0)), PersonClip(0.2), folder_.File("out.mp4"), options).plan;
-    const std::string said = std::ranges::find(plan, "face_restoration", &PlannedStage::name)->why;
-    EXPECT_TRUE(said.ends_with(why.empty() ? "for the faces that are found" : "; their network runs on the CPU: Model “faces”: " + why)) << said;
-  }
-}
-
-TEST_F(CudaFaces, ANetworkThatRunsOnTheCpuKeepsNoWorkspaceOnTheDevice) {
-  const auto frames = Person(110);
-  const auto used_with = [&](const std::string& refuses, bool refuses_contexts) {
-    log_->refuses = refuses;
-    log_->refuses_contexts = refuses_contexts;
-    const auto device = Late(0);
-    const StageOnDevice stage(device, OptionsOf(device, faces::Shipped(), frames[0]), frames[0]);
-    return device->used();
-  };
-  log_->workspace_bytes = std::int64_t{100} << 20;
-  EXPECT_EQ(used_with("", true), used_with("The model uses an operator that it does not know.", false));
-}
-
-/// … and its time counts for the faces alone.
-TEST_F(CudaFaces, TheirTimeOnTheCpuIsReportedOnce) {
-  log_->refuses = "The model uses an operator that it does not know.";
-  EnhanceOptions options = FacesAlone();
-  const EnhanceResult result = run::EnhanceOn(ProcessorOn(Late(0)), PersonClip(2), folder_.File("out.mp4"), options);
-  const auto seconds = [&](const std::string& name) { return std::ranges::find(result.stages, name, &StageTime::name)->cpu_seconds; };
-  EXPECT_GT(seconds("faces"), 2 * seconds("convert"));
-}
-
-TEST_F(CudaFaces, ThreadsThatHelpAreCounted) {
-  log_->refuses = "The model uses an operator that it does not know.";
-  const auto frames = Person(110);
-  const auto device = Late(0);
-  StageOnDevice stage(device, OptionsOf(device, faces::Shipped(), frames[0]), frames[0]);
-  const double before = stage.HelperCpuSeconds();
-  pixel::Image made = Copy(frames[0]);
-  for (int i = 0; i < 10; ++i) stage.Run(made, i, i == 0);
-  EXPECT_GT(stage.HelperCpuSeconds(), before);
-}
-
-TEST_F(CudaFaces, AFailureWhileItRunsLeavesTheJobToTheCpu) {
-  EnhanceOptions options = FacesAlone();
-  log_->fails_after = 2;
-  try {
-    run::EnhanceOn(ProcessorOn(Late(0)), PersonClip(0.2), folder_.File("out.mp4"), options);
-    ADD_FAILURE();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnavailable) << error.what();
-  }
-}
-
-/// … and the CPU then says what is wrong with the file.
-TEST_F(CudaFaces, ANetworkThatFitsNoDeviceIsRefused) {
-  std::ofstream(folder_.File("bad.onnx"), std::ios::binary) << reelmend::testing::SwappedRgbNetwork(2);
-  EnhanceOptions options = Options(faces::FaceModel(folder_.File("bad.onnx")), Target::kSource);
-  options.model = "none";
-  options.face_restoration = {Strength::Mode::kFixed, 1};
-  try {
-    run::EnhanceOn(ProcessorOn(Late(0)), PersonClip(0.2), folder_.File("out.mp4"), options);
-    ADD_FAILURE();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
-    EXPECT_NE(std::string(error.what()).find("does not have the size of its input"), std::string::npos) << error.what();
-  }
-}
-
-TEST_F(CudaFaces, TheirNetworkIsBuiltAheadOfTimeForItsOwnSize) {
-  log_->builds_slowly = true;
-  const auto device = Late(0);
-  const DeviceFacts& facts = device->facts();
-  CompileRequest request;
-  request.folder = folder_.File("engines");
-  const auto engines = inference::CompileEngines(std::make_shared<StandInBackend>(device, log_), faces::Shipped(),
-                                                 {{facts.compute_major, facts.compute_minor}, facts.name}, request);
-  ASSERT_EQ(engines.size(), 1U);
-  EXPECT_EQ(engines[0].width, 256);
-  EXPECT_EQ(engines[0].height, 256);
-  EXPECT_EQ(log_->built, 1);
-
-  EnhanceOptions options = FacesAlone();
-  options.engine_folder = request.folder;
-  options.may_write_engines = false;
-  const EnhanceResult result = run::EnhanceOn(ProcessorOn(device), PersonClip(0.2), folder_.File("out.mp4"), options);
-  EXPECT_EQ(result.faces, result.frames);
-  EXPECT_EQ(log_->built, 1) << "the job built the engine again";
-}
-
-TEST_F(CudaFaces, AreLoadedBeforeTheJobIsKnown) {
-  EnhanceOptions options = Options(faces::Shipped(), Target::kSource);
-  options.model = "none";
-  options.face_restoration = {Strength::Mode::kFixed, 0.7F};
-  const std::string in = PersonClip(0.2);
-  for (const bool fits : {true, false}) {
-    SCOPED_TRACE(fits);
-    const auto device = Late(0);
-    auto processor = ProcessorOn(device);
-    const Size size = fits ? Size{360, 280} : Size{360, 282};
-    log_->loaded = log_->enqueued = 0;
-    processor->Prepare(options, {size, size, "none", true});
-    EXPECT_EQ(log_->loaded, 1);
-    EXPECT_EQ(log_->enqueued, 1) << "its kernels are not loaded";
-    const EnhanceResult result = run::EnhanceOn(std::move(processor), in, folder_.File("out.mp4"), options);
-    EXPECT_EQ(result.faces, result.frames);
-    EXPECT_FLOAT_EQ(result.applied.face_restoration, 0.7F);
-    EXPECT_EQ(log_->loaded, fits ? 1 : 2);
-    EXPECT_EQ(device->used(), 0U);
-  }
-  const auto device = Late(0);
-  auto processor = ProcessorOn(device);
-  log_->loaded = 0;
-  processor->Prepare(options, {{360, 280}, {360, 280}, "none", false});
-  EXPECT_EQ(log_->loaded, 0) << "the last job restored none";
-  processor->Prepare(options, {{360, 280}, {360, 280}, "none", true});
-  options.face_restoration = {Strength::Mode::kOff, 0};
-  run::EnhanceOn(std::move(processor), in, folder_.File("out.mp4"), options);
-  EXPECT_EQ(device->used(), 0U);
 }
 
 }  // namespace
