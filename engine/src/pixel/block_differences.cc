@@ -34,13 +34,16 @@ HWY_BEFORE_NAMESPACE();
 namespace reelmend::pixel {
 namespace HWY_NAMESPACE {
 
-/// |a − b| over the rows of a block row, column by column. Prefetches the next block row's samples: its rows are pages apart, which the
+/// |a − b| over the rows of a block row, column by column. The last vector overlaps the one before: what lies behind the last column may be
+/// the next row, which another thread writes. Prefetches the next block row's samples: its rows are pages apart, which the
 /// hardware does not anticipate.
 void SumDifferences(const DifferenceRows& r) {
   const D16 d16;
   const hn::Rebind<uint32_t, D16> d32;
   const int lanes = FloatLanes();
-  for (int x = 0; x < r.count; x += lanes) {
+  const int last = std::max(0, r.count - lanes);
+  for (int next = 0; next < r.count; next += lanes) {
+    const int x = std::min(next, last);
     auto sum = hn::Zero(d32);
     const uint16_t* a = r.a + x;
     const uint16_t* b = r.b + x;

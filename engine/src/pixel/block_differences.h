@@ -10,7 +10,7 @@
 namespace reelmend::pixel {
 
 /// Sets sums[i] to Σ |a − b| of the i-th block of `block` columns of a block row, without its last `left_out` columns. Both planes have the
-/// same size. Reads whole SIMD vectors, so up to 16 samples beyond a row. `columns` is scratch: the width and 64 more.
+/// same size. Reads whole SIMD vectors, so beyond rows of fewer than 16 samples. `columns` is scratch: the width and 64 more.
 void SumBlockDifferences(ConstPlane a, ConstPlane b, int block, int left_out, std::uint32_t* columns, std::vector<std::uint32_t>& sums);
 
 /// Measures the textures of the blocks of a block row (TextureOf in temporal_limits.h). Made for the number of blocks of a row.
@@ -18,7 +18,7 @@ class BlockTextures {
  public:
   explicit BlockTextures(std::size_t blocks) : across_(blocks), down_(blocks) {}
 
-  /// The last vector of a row reads one sample beyond it. `columns`: see SumBlockDifferences.
+  /// `columns`: see SumBlockDifferences.
   void Measure(ConstPlane block_row, int block, std::uint32_t* columns, std::vector<double>& textures);
 
  private:

@@ -97,9 +97,14 @@ HWY_INLINE VF Weighted(const std::uint16_t* row, int x) {
   return hn::MulAdd(hn::Set(DF(), 2.0F), ToFloat(middle), hn::Add(ToFloat(left), ToFloat(right)));
 }
 
+/// The last vector overlaps the one before: behind the last row of luma lies chroma, which another thread writes.
 void FillGuide(const GuideRow& r) {
   const VF scale = hn::Set(DF(), 1.0F / (8 * kUnitsPer8BitLevel));
-  for (int x = 1; x < r.count; x += FloatLanes()) hn::StoreU(hn::Mul(scale, hn::Add(Weighted(r.first, x), Weighted(r.second, x))), DF(), r.out + x);
+  const int last = std::max(1, r.count - FloatLanes());
+  for (int next = 1; next < r.count; next += FloatLanes()) {
+    const int x = std::min(next, last);
+    hn::StoreU(hn::Mul(scale, hn::Add(Weighted(r.first, x), Weighted(r.second, x))), DF(), r.out + x);
+  }
 }
 
 void FillSamples(const CellsToSamples& r) {
