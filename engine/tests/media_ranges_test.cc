@@ -8,6 +8,7 @@
 #include <string>
 
 #include "helpers/clip_test.h"
+#include "helpers/files.h"
 #include "media/byte_io.h"
 #include "reelmend/probe.h"
 
@@ -16,8 +17,10 @@ namespace {
 
 using testing::ClipTest;
 using testing::Ffmpeg;
+using testing::ReadFile;
 using testing::TemporaryFolder;
 using testing::VideoInput;
+using testing::WriteFile;
 
 using RangesTest = ClipTest;
 
@@ -100,6 +103,35 @@ TEST_F(RangesTest, MeasuresAFragmentedFileWithAnIndexFromItsEnd) {
     EXPECT_NEAR(Probe(source).duration_s, 12, 0.1);
     EXPECT_LT(source.jumps, 40);
   }
+}
+
+/// An AVI of 10 s whose last frame of 6 s is no video any more: capture programs write such files when the signal ends before the recording.
+std::string WithDroppedEnd(const std::string& file) {
+  Ffmpeg("-f lavfi -i testsrc2=size=160x90:rate=10:duration=10 -vf \"select='lt(n,40)+eq(n,99)'\" -vsync passthrough -c:v mpeg4 '" + file + "'");
+  std::string bytes = ReadFile(file);
+  for (const std::size_t end : {bytes.size(), bytes.rfind("idx1")}) bytes.replace(bytes.rfind("00dc", end), 4, "JUNK");
+  WriteFile(file, bytes);
+  return file;
+}
+
+TEST_F(RangesTest, FramesThatAreDroppedAtTheEndOfAnAviDoNotCount) {
+  const std::string file = WithDroppedEnd(folder_.File("dropped.avi"));
+  BlockSource remote(file);
+  EXPECT_NEAR(Probe(remote).duration_s, 4, 0.05);
+  ProbeOptions whole;
+  whole.walk_packets = true;
+  EXPECT_NEAR(ProbeFile(file, whole).duration_s, 4, 0.05);
+}
+
+TEST_F(RangesTest, AnAviWhoseIndexEndsTooEarlyLastsAsLongAsItStates) {
+  const std::string file = Clip("index.avi", "-f lavfi -i testsrc2=size=320x180:rate=10,noise=alls=60:allf=t -t 10 -c:v mpeg4 -b:v 5M");
+  std::string bytes = ReadFile(file);
+  const std::size_t index = bytes.rfind("idx1");
+  const std::uint32_t kept = 16 * 40;
+  for (int i = 0; i < 4; ++i) bytes[index + 4 + i] = static_cast<char>(kept >> (8 * i));
+  WriteFile(file, bytes.substr(0, index + 8 + kept));
+  BlockSource remote(file);
+  EXPECT_NEAR(Probe(remote).duration_s, 10, 0.05);
 }
 
 class SourceFacts : public ::testing::TestWithParam<Format> {};

@@ -99,6 +99,37 @@ std::optional<Duration> OfPipedAvi(const Source& source) {
   return WalkedDuration(source.demuxer, source.start);
 }
 
+/// Bytes of an AVI behind `from` that its index and its dropped frames account for.
+std::int64_t ExplainedBytes(const AVFormatContext& context, std::int64_t from, std::int64_t dropped) {
+  constexpr std::int64_t kChunkHeader = 8;
+  constexpr std::int64_t kEntries = 24;  // in the two kinds of index
+  std::int64_t chunks = dropped;
+  std::int64_t bytes = 0;
+  for (unsigned i = 0; i < context.nb_streams; ++i) {
+    for (int n = avformat_index_get_entries_count(context.streams[i]) - 1; n >= 0; --n, ++chunks) {
+      const AVIndexEntry* entry = avformat_index_get_entry(context.streams[i], n);
+      if (entry->pos > from) bytes += kChunkHeader + entry->size;
+    }
+  }
+  return bytes + chunks * kEntries + dropped * kChunkHeader;
+}
+
+/// AVI counts dropped frames, which have no bytes, in the stream's duration. The video ends with its last frame that has some, as when all
+/// packets are read. The index names it, unless there is more behind it than the index knows.
+std::optional<Duration> OfAviIndex(const Source& source) {
+  constexpr double kAgreed_s = 1;
+  constexpr std::int64_t kOther = 64 << 10;  // lists, padding, text
+  const AVStream& video = source.video();
+  const int count = avformat_index_get_entries_count(&video);
+  if (!IsFormat(source.demuxer, "avi") || count == 0) return std::nullopt;
+  const AVIndexEntry* last = avformat_index_get_entry(source.demuxer.video(), count - 1);
+  const std::int64_t end = last->pos + last->size;
+  const std::int64_t dropped = video.duration - last->timestamp - 1;
+  if (static_cast<double>(dropped) * av_q2d(video.time_base) < kAgreed_s) return std::nullopt;
+  if (source.bytes.size() - end > ExplainedBytes(source.context(), last->pos, dropped) + kOther) return std::nullopt;
+  return Duration{static_cast<double>(last->timestamp + 1) * av_q2d(video.time_base) - source.start.first_s(), false};
+}
+
 /// Transport and program streams.
 std::optional<Duration> OfSampledClock(const Source& source) { return SampledDuration(source.demuxer, source.start); }
 
@@ -210,7 +241,7 @@ std::optional<Duration> OfStreamedMatroska(const Source& source) {
 
 /// Each returns nothing for a source that it is not made for. The first answer counts.
 constexpr std::optional<Duration> (*kRules[])(const Source&) = {
-    OfFragments, OfPipedAvi, OfSampledClock, OfWrappedClock, OfStream, OfFlash, OfTail, OfContainer, OfStreamedMatroska};
+    OfFragments, OfPipedAvi, OfAviIndex, OfSampledClock, OfWrappedClock, OfStream, OfFlash, OfTail, OfContainer, OfStreamedMatroska};
 
 }  // namespace
 
