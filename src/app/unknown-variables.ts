@@ -5,11 +5,11 @@ const ownPrefix = /^(REELMEND|S3)_/;
 /** edits between an unknown name and a known one that still count as a misspelling */
 const maxDistance = 2;
 
-/** Returns one warning for each variable that has our prefix and nearly the name of a known variable. */
+/** Returns one warning for each variable that has our prefix and nearly the name of a known variable, or its whole name behind the prefix. */
 export function unknownVariables(env: Record<string, string | undefined> = process.env): string[] {
   const unknown = Object.keys(env).filter((name) => ownPrefix.test(name) && !configVariables.includes(name));
   return unknown.flatMap((name) => {
-    const meant = configVariables.find((known) => levenshtein(name, known) <= maxDistance);
+    const meant = configVariables.find((known) => name.replace(ownPrefix, '') === known || levenshtein(name, known) <= maxDistance);
     return meant === undefined ? [] : [`Unknown variable ${name}; did you mean ${meant}?`];
   });
 }

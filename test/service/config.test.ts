@@ -51,9 +51,10 @@ describe('by default', () => {
 
 describe('an unknown variable', () => {
   it('is named with the one that was meant', () => {
-    expect(unknownVariables({ REELMEND_DEVCE: 'cpu', S3_BUKET: 'videos' })).toEqual([
+    expect(unknownVariables({ REELMEND_DEVCE: 'cpu', S3_BUKET: 'videos', REELMEND_PORT: '8099' })).toEqual([
       'Unknown variable REELMEND_DEVCE; did you mean REELMEND_DEVICE?',
       'Unknown variable S3_BUKET; did you mean S3_BUCKET?',
+      'Unknown variable REELMEND_PORT; did you mean PORT?',
     ]);
   });
 
