@@ -31,10 +31,9 @@ def ffmpeg(*arguments):
 
 def truths():
     """[(picture of SIDE × SIDE, (left, top, right, bottom) of its face)]"""
-    for path, (left, top, right, bottom) in faces_of('validation'):
+    for picture, (left, top, right, bottom) in faces_of('validation'):
         if right - left < SMALLEST:
             continue
-        picture = Image.open(path).convert('RGB')
         side = min(int(1.8 * max(right - left, bottom - top)), *picture.size)
         x = int(np.clip((left + right - side) / 2, 0, picture.width - side))
         y = int(np.clip((top + bottom - side) / 2, 0, picture.height - side))

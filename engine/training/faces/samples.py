@@ -1,136 +1,112 @@
-"""Pairs of a damaged and a good patch, most of them of faces, the others of anything that the photographs show.
-
-The damaged one is what the engine cuts out of a decoded video (faces/restorer.h): a clip of the patch with real damage
-(ground/damage.py), enlarged to the crop's pixels by bilinear sampling.
-"""
-import hashlib
+"""Pairs of a degraded and a good patch, half of them of faces, half of anything that the photographs show."""
+import io
 import json
-from multiprocessing import get_context
+import subprocess
 from pathlib import Path
 
 import numpy as np
-import torch
-from PIL import Image
+from PIL import Image, ImageFilter
 
-from ground import damage, degrade
-from ground.photos import CACHE, photos
-from ground.resize import resize, to_bytes
-from ground.teacher import rgb_of
+from ground.photos import photos
 
 LIST = Path(__file__).with_name('faces.json')
-SIDE = 192         # of a patch: three quarters of the crop's side
-FACE = 0.66        # of the crop's side is about the side of a face's box
-FACES_SHARE = 0.7  # of the clips
-SMALLEST_X265 = 64  # x265 crashes with smaller pictures
-MOST_REDUCED = 5   # a face of 170 pixels in the crop has 34 or more in the source
-BETTER = 0.6       # of an encoder's qualities: the worse ones leave nothing of a face that a network could restore
+SIDE = 128
 
 
 def faces_of(split):
-    """[(path, [left, top, right, bottom])]: faces that the engine's detector found (reelmend-faces), those of the split's photographs."""
-    listed = json.loads(LIST.read_text())
-    return [(path, row['box']) for path in photos(split) for row in listed if row['file'] == path.name]
+    """[(picture, box)]: faces that the engine's detector found (reelmend-faces), those of the split's photographs."""
+    listed, found = json.loads(LIST.read_text()), []
+    for path in photos(split):
+        boxes = [row['box'] for row in listed if row['file'] == path.name]
+        if boxes:
+            picture = Image.open(path).convert('RGB')
+            found += [(picture, box) for box in boxes]
+    return found
 
 
-def window_of(rng, size, box=None):
-    """(left, top, side) of a patch in a photograph of `size` (width, height), with a face's box or anywhere. No patch is enlarged."""
-    if box is None:
-        side = min(int(SIDE * np.exp(rng.uniform(0, np.log(3)))), *size)
-        middle = rng.uniform(0, size[0]), rng.uniform(0, size[1])
-    else:
-        left, top, right, bottom = box
-        as_cropped = 0.75 / FACE * max(right - left, bottom - top)
-        side = min(max(SIDE, int(as_cropped * rng.uniform(0.8, 1.3))), *size)
-        middle = (left + right) / 2 + side * rng.uniform(-0.15, 0.15), (top + bottom) / 2 + side * rng.uniform(-0.15, 0.15)
-    corner = (int(np.clip(m - side / 2, 0, s - side)) for m, s in zip(middle, size))
-    return (*corner, side)
-
-
-def clip_of(rng, picture, window, motion):
-    """Good patches [FRAMES, SIDE, SIDE, 3] of bytes: the window moves by `motion` pixels of the patch (down, right) from picture to picture."""
-    left, top, side = window
-    step, patches = side / SIDE, []
-    for f in range(damage.FRAMES):
-        x = int(np.clip(left + motion[1] * step * f, 0, picture.width - side))
-        y = int(np.clip(top + motion[0] * step * f, 0, picture.height - side))
-        patches.append(np.asarray(picture.crop((x, y, x + side, y + side)).resize((SIDE, SIDE), Image.Resampling.LANCZOS)))
-    return np.stack(patches)
-
-
-def sampled(planes):
-    """[SIDE, SIDE, 3] of bytes from Y', Cb, Cr of a damaged picture (chroma at half the size)."""
-    whole = np.stack([resize(p.astype(np.float32), SIDE, SIDE, 'bilinear') for p in planes])
-    return to_bytes(255 * rgb_of(whole)[0].transpose(1, 2, 0))
-
-
-def draw_coding(rng, last, size=1.0):
-    """As damage.draw_coding, without the worst qualities."""
-    coding = damage.draw_coding(rng, last, size)
-    best, worst = damage.ENCODERS[coding['codec']][2]
-    return {**coding, 'quality': int(np.rint(best + BETTER * (coding['quality'] - best)))}
-
-
-def draw_plan(rng):
-    """What happens to most videos: less than by damage.draw_plan, whose clips taught a network to smooth the faces of all others."""
-    t = float(rng.uniform(0.5, 0.95)) if rng.random() < 0.15 else 1.0
-    number = rng.choice([0, 1, 2], p=[0.08, 0.77, 0.15])
-    plan = {**damage.plain_plan(), 'motion': [int(v) for v in np.rint(rng.normal(0, 3, 2) * (rng.random() < 0.8))],
-            'filter': degrade.pick(rng, degrade.DOWN_FILTERS), 'true_size': t, 'up': degrade.pick(rng, damage.UP_FILTERS) if t < 1 else None,
-            'codings': [draw_coding(rng, last=at == number - 1) for at in range(number)]}
-    if rng.random() < 0.3:
-        blur = damage.draw_blur(rng)
-        plan['blur'] = {**blur, 'sigma': [s / 2 for s in blur['sigma']]}
-    if rng.random() < 0.35:
-        plan.update(noise=float(1 + 9 * rng.random() ** 1.7), noise_chroma=float(rng.uniform(0, 1)), coarse=bool(rng.random() < 0.4))
-    return plan
-
-
-def pairs_of(rng, picture, box=None):
-    """Two pairs (damaged, good) [SIDE, SIDE, 3] of bytes, of two pictures of one clip."""
-    plan = draw_plan(rng)
-    goods = clip_of(rng, picture, window_of(rng, picture.size, box), plan['motion'])
+def degrade(good, rng):
+    """What a small, compressed, noisy video leaves of a picture [H, W, 3] of bytes; the same size."""
+    picture, side = Image.fromarray(good), good.shape[0]
+    ratio = float(np.exp(rng.uniform(0, np.log(4)))) if rng.random() < 0.8 else 1.0
+    if rng.random() < 0.4:
+        picture = picture.filter(ImageFilter.GaussianBlur(float(rng.uniform(0.3, 1.6))))
+    small = max(16, round(side / ratio))
+    picture = picture.resize((small, small), Image.Resampling.BOX if rng.random() < 0.5 else Image.Resampling.BICUBIC)
+    values = np.asarray(picture, np.float32)
     if rng.random() < 0.5:
-        goods = goods[:, :, ::-1]
-    side = max(32, round(SIDE / np.exp(rng.uniform(0, np.log(MOST_REDUCED))) / 4) * 4)
-    plan['codings'] = [{**c, 'codec': 'libx264'} if c['codec'] == 'libx265' and side * c['size'] < SMALLEST_X265 else c for c in plan['codings']]
-    clip, _ = damage.damaged(rng, goods.astype(np.float32), None, plan, (side, side))
-    first = int(rng.integers(damage.FRAMES - 1))
-    return [(sampled(clip[f]), np.ascontiguousarray(goods[plan['shown'][f]])) for f in (first, first + 1)]
+        values = values + rng.normal(0, rng.uniform(1, 12), values.shape)
+    picture = Image.fromarray(np.clip(values, 0, 255).round().astype(np.uint8))
+    if rng.random() < 0.8:
+        coded = io.BytesIO()
+        picture.save(coded, 'JPEG', quality=int(rng.integers(20, 95)), subsampling=2)
+        picture = Image.open(coded)
+    # The engine's resize, or its network's, is what a crop is taken from.
+    up = Image.Resampling.LANCZOS if rng.random() < 0.5 else Image.Resampling.BILINEAR
+    return np.asarray(picture.resize((side, side), up))
 
 
-def _task(task):
-    """Pairs of one photograph: [2n, 2, SIDE, SIDE, 3]."""
-    path, boxes, seed, number = task
-    picture, pairs = Image.open(path).convert('RGB'), []
-    rng = np.random.default_rng([seed, number])
-    for box in boxes:
-        pairs += pairs_of(rng, picture, box)
-    return np.array(pairs, np.uint8)
+def coded(goods, rng):
+    """x264's own of patches [N, SIDE, SIDE, 3] of bytes, laid out on one picture: reduced, coded, enlarged again."""
+    columns = 8
+    rows = len(goods) // columns
+    sheet = goods.reshape(rows, columns, SIDE, SIDE, 3).transpose(0, 2, 1, 3, 4).reshape(rows * SIDE, columns * SIDE, 3)
+    height, width = sheet.shape[:2]
+    ratio = float(rng.choice([1.0, 1.5, 2.0, 2.0, 3.0]))
+    small = f'{round(width / ratio / 2) * 2}:{round(height / ratio / 2) * 2}'
+    noise = f',noise=alls={int(rng.integers(2, 14))}:allf=t' if rng.random() < 0.4 else ''
+    raw = ['-f', 'rawvideo', '-pix_fmt', 'rgb24']
+    coder = subprocess.run(
+        ['ffmpeg', '-v', 'error', *raw, '-s', f'{width}x{height}', '-i', '-', '-vf',
+         f'loop=4:1:0,scale={small}:flags={rng.choice(["area", "bicubic"])}{noise},format=yuv420p', '-c:v', 'libx264',
+         '-preset', str(rng.choice(['veryfast', 'medium'])), '-crf', str(int(rng.integers(18, 35))), '-f', 'matroska', '-'],
+        input=np.ascontiguousarray(sheet).tobytes(), capture_output=True, check=True)
+    back = subprocess.run(
+        ['ffmpeg', '-v', 'error', '-i', '-', '-vf', f'scale={width}:{height}:flags={rng.choice(["lanczos", "bicubic", "bilinear"])}',
+         *raw, '-'], input=coder.stdout, capture_output=True, check=True).stdout
+    frames = np.frombuffer(back, np.uint8).reshape(-1, height, width, 3)
+    frame = frames[int(rng.integers(len(frames)))]
+    return frame.reshape(rows, SIDE, columns, SIDE, 3).transpose(0, 2, 1, 3, 4).reshape(goods.shape)
 
 
-def _tasks(split, seed, clips):
-    """One for each photograph, which is opened once. Faces take turns, so that each is seen equally often."""
-    faces, paths, boxes = faces_of(split), photos(split), {}
-    rng = np.random.default_rng([seed, 9])
-    for n in range(clips):
-        path, box = faces[n % len(faces)] if rng.random() < FACES_SHARE or split == 'validation' else (paths[rng.integers(len(paths))], None)
-        boxes.setdefault(path, []).append(box)
-    return [(path, held, seed, number) for number, (path, held) in enumerate(sorted(boxes.items()))]
+class Samples:
+    """Reproducible: pair `index` of a seed is always the same one."""
 
+    def __init__(self, split, seed=1, faces_share=0.6, sheets=0):
+        self.faces, self.seed, self.share = faces_of(split), seed, faces_share
+        self.pictures = [Image.open(path).convert('RGB') for path in photos(split)]
+        self.coded = []
+        for sheet in range(sheets):
+            rng = np.random.default_rng((seed, sheet, 1))
+            goods = np.stack([self.good(rng) for _ in range(48)])
+            self.coded += list(zip(coded(goods, rng), goods))
 
-def make_pairs(split, clips, seed=1, workers=2):
-    """Memory-mapped pairs [2·clips, 2, SIDE, SIDE, 3] of bytes, made once and kept in the cache. Validation has faces alone."""
-    code = hashlib.sha256(Path(__file__).read_bytes() + LIST.read_bytes()).hexdigest()[:8]
-    path = CACHE / f'faces-{split}-{clips}-{seed}-{code}.npy'
-    if not path.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        with get_context('spawn').Pool(workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:  # a fork of PyTorch's threads hangs
-            made = np.concatenate(pool.map(_task, _tasks(split, seed, clips), chunksize=1))
-        np.save(path, made)
-    return np.load(path, mmap_mode='r')
+    def good(self, rng):
+        """A patch [SIDE, SIDE, 3] of bytes, as sharp as its pixels allow."""
+        if self.faces and rng.random() < self.share:
+            picture, (left, top, right, bottom) = self.faces[rng.integers(len(self.faces))]
+            face = max(right - left, bottom - top)
+            # The face's place in the engine's crop is about 0.66 of its side; larger windows reduce it.
+            window = min(max(SIDE, int(rng.uniform(0.5, 1.6) * face)), *picture.size)
+            x = (left + right) / 2 - window * rng.uniform(0.3, 0.7)
+            y = (top + bottom) / 2 - window * rng.uniform(0.3, 0.7)
+        else:
+            picture = self.pictures[rng.integers(len(self.pictures))]
+            window = min(int(SIDE * np.exp(rng.uniform(0, np.log(3)))), *picture.size)
+            x, y = rng.uniform(0, picture.width), rng.uniform(0, picture.height)
+        x = int(np.clip(x, 0, picture.width - window))
+        y = int(np.clip(y, 0, picture.height - window))
+        patch = picture.crop((x, y, x + window, y + window)).resize((SIDE, SIDE), Image.Resampling.LANCZOS)
+        values = np.asarray(patch)
+        return values[:, ::-1] if rng.random() < 0.5 else values
 
-
-def as_tensors(pairs):
-    """(damaged, good), each [N, 3, SIDE, SIDE] of float32 from −1 to 1."""
-    values = np.ascontiguousarray(pairs.transpose(1, 0, 4, 2, 3), np.float32) / 127.5 - 1
-    return values[0], values[1]
+    def pair(self, index):
+        """(degraded, good), each [3, SIDE, SIDE] of float32 from −1 to 1."""
+        rng = np.random.default_rng((self.seed, index))
+        if self.coded and rng.random() < 0.6:
+            pair = self.coded[rng.integers(len(self.coded))]
+            if rng.random() < 0.5:
+                pair = tuple(side[:, ::-1] for side in pair)
+        else:
+            good = self.good(rng)
+            pair = degrade(np.ascontiguousarray(good), rng), good
+        return tuple(np.ascontiguousarray(p.transpose(2, 0, 1), np.float32) / 127.5 - 1 for p in pair)
