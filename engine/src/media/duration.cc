@@ -20,6 +20,9 @@
 namespace reelmend::media {
 namespace {
 
+/// A declared duration counts if what was measured differs by no more.
+constexpr double kAgreed_s = 1;
+
 /// A video whose duration is wanted.
 struct Source {
   Demuxer& demuxer;
@@ -117,17 +120,17 @@ std::int64_t ExplainedBytes(const AVFormatContext& context, std::int64_t from, s
 /// AVI counts dropped frames, which have no bytes, in the stream's duration. The video ends with its last frame that has some, as when all
 /// packets are read. The index names it, unless there is more behind it than the index knows.
 std::optional<Duration> OfAviIndex(const Source& source) {
-  constexpr double kAgreed_s = 1;
   constexpr std::int64_t kOther = 64 << 10;  // lists, padding, text
   const AVStream& video = source.video();
   const int count = avformat_index_get_entries_count(&video);
-  if (!IsFormat(source.demuxer, "avi") || count == 0) return std::nullopt;
+  if (!IsFormat(source.demuxer, "avi") || count == 0 || video.duration == AV_NOPTS_VALUE) return std::nullopt;
   const AVIndexEntry* last = avformat_index_get_entry(source.demuxer.video(), count - 1);
   const std::int64_t end = last->pos + last->size;
   const std::int64_t dropped = video.duration - last->timestamp - 1;
   if (static_cast<double>(dropped) * av_q2d(video.time_base) < kAgreed_s) return std::nullopt;
   if (source.bytes.size() - end > ExplainedBytes(source.context(), last->pos, dropped) + kOther) return std::nullopt;
-  return Duration{static_cast<double>(last->timestamp + 1) * av_q2d(video.time_base) - source.start.first_s(), false};
+  const double seconds = static_cast<double>(last->timestamp + 1) * av_q2d(video.time_base) - source.start.first_s();
+  return Duration{std::max(seconds, source.start.duration_s()), false};
 }
 
 /// Transport and program streams.
@@ -149,7 +152,6 @@ std::optional<Duration> OfWrappedClock(const Source& source) {
 /// slide show, that is seconds before. And a header may state far too little. So the samples that may be shown last are read, and count if
 /// they disagree.
 Duration SampleTableDuration(Demuxer& demuxer, const SpanMeter& start, double declared_s) {
-  constexpr double kAgreed_s = 1;
   AVStream* video = demuxer.video();
   const int last = avformat_index_get_entries_count(video) - 1;
   const AVIndexEntry* entry = avformat_index_get_entry(video, std::max(0, last - std::max(0, video->codecpar->video_delay)));
