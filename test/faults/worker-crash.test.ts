@@ -48,7 +48,7 @@ async function expireTracesOf({ child }: WorkerProcess): Promise<number> {
   return expired.count;
 }
 const expireLeaseOf = async (victim: WorkerProcess) => expect(await expireTracesOf(victim)).toBe(1);
-/** The database may execute a renewal that a stopped worker had sent just before. So its lease expires until another has the job. */
+/** The database may execute a renewal that a stopped worker had sent just before. So the lease is expired again and again, until another worker has the job. */
 const takenFrom = (stopped: WorkerProcess) => eventually(async () => (await expireTracesOf(stopped)) === 0);
 const create = async () => (await world.store.jobs.create(jobInput(account))).job;
 const now = (job: JobRecord) => world.store.jobs.get(account.id, 'live', job.id);
