@@ -13,7 +13,7 @@ from ground.photos import HERE
 
 from .network import FaceNet
 from .product import report
-from .samples import Samples, faces_of
+from .samples import Samples, faces_of, mark_all_as_shipped
 
 RUN = HERE / 'runs' / 'faces'
 MODELS = HERE.parent / 'models'
@@ -84,7 +84,7 @@ def train(options):
 
 
 def release(_):
-    """Writes faces-x1.onnx and its entry of the manifest, scored on faces that training never saw."""
+    """Writes faces-256.onnx and its entry of the manifest, scored on faces that training never saw."""
     from ground.release import data_of
     saved = torch.load(RUN / 'last.pt')
     net = FaceNet()
@@ -105,6 +105,7 @@ def release(_):
     whole = json.loads(manifest.read_text())
     whole['models'] = [m for m in whole['models'] if m['name'] != 'faces'] + [entry]
     manifest.write_text(json.dumps(whole, indent=1) + '\n')
+    mark_all_as_shipped()
     print(json.dumps(entry['scores']))
 
 

@@ -223,7 +223,8 @@ def halved_bytes(net, x):
     layers = [(conv.collapsed(), conv.stride) for conv in [*net.layers(), net.tail]]
     for at, ((kernel, bias), stride) in enumerate(layers):
         y = F.conv2d(y, kernel.half(), bias.half(), stride, (kernel.shape[-1] - stride) // 2)
-        y = F.relu(y) if at < len(layers) - 1 else y
+        if at < len(layers) - 1:
+            y = F.relu(y) if net.slopes is None else F.prelu(y, net.slopes[at].half())
         largest = max(largest, float(y.abs().max()))
     seen = x[:, :net.skip.in_channels].half()
     y = (y + F.conv2d(seen, net.skip.weight.half(), net.skip.bias.half(), net.fold, 2)) * net.gains[:, None, None].half()
