@@ -7,7 +7,7 @@ import pytest
 import torch
 from test_real import moving, shards  # noqa: F401  (a fixture)
 
-from ground import carry, clips, commands, drawn, photos, plans, real, real_scores, release, samples, validate
+from ground import carry, clips, commands, drawn, photos, plans, real, real_scores, release, samples, training, validate
 from ground.metrics import psnr
 from ground.photos import GroundError
 from ground.recipes import NETWORKS
@@ -174,13 +174,13 @@ def test_every_plan_fits_the_machine_and_trains_what_the_network_is(name):
     assert sum('train-on-gpu train' in what for _, what in rows) <= 3 and f'train {name} --minutes {minutes}' in plans.show(name, 4)
     network, args = NETWORKS[name], commands.parser().parse_args(plans.train_options(name, plans.MODELS / 'nowhere', minutes))
     assert args.resident and args.timed and args.minutes == minutes and args.batch % 2 == 0
-    halo = commands.build(network).halo()
+    halo = training.build(network).halo()
     assert args.patch > 2 * halo or name == 'quality'
 
 
 def test_a_new_run_begins_with_the_shipped_weights_of_its_shape(tmp_path, monkeypatch):
     assert plans.beginning('best') == [] and plans.beginning('quality')[0] == '--fresh'
-    monkeypatch.setitem(plans.NETWORKS, 'quality', commands.shaped(NETWORKS['quality'], argparse.Namespace(features=8, layers=2, fold=1)))
+    monkeypatch.setitem(plans.NETWORKS, 'quality', training.shaped(NETWORKS['quality'], argparse.Namespace(features=8, layers=2, fold=1)))
     assert plans.beginning('quality') == []
     assert plans.train_options('best', tmp_path, 17, 'weights.onnx')[-2:] == ['--start', 'weights.onnx']
     (tmp_path / 'last.pt').touch()
@@ -189,7 +189,7 @@ def test_a_new_run_begins_with_the_shipped_weights_of_its_shape(tmp_path, monkey
 
 def test_best_is_a_large_network_at_full_resolution():
     from ground.network import parameters_when_collapsed
-    net = commands.build(NETWORKS['best'])
+    net = training.build(NETWORKS['best'])
     assert net.fold == 1 and 1.5e6 < parameters_when_collapsed(net) < 4e6
 
 

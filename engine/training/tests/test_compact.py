@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from test_real import shards  # noqa: F401  (a fixture)
 
-from ground import commands, release, teacher
+from ground import commands, release, teacher, training
 from ground.compact import FROM_YCC, from_compact, is_compact
 from ground.export import from_fp32, to_fp32
 from ground.network import RestorationNet, halved, plain
@@ -107,8 +107,8 @@ def test_other_files_are_not_taken_for_one():
 
 @pytest.mark.parametrize('where', [[], ['--resident']])
 def test_a_run_begins_with_it_and_is_taught_by_it(where, shards, tmp_path, monkeypatch):  # noqa: F811
-    monkeypatch.setattr(commands, 'evaluator', lambda *_: lambda net: {})
-    monkeypatch.setattr(commands, 'make_real_shard', lambda *_: None)
+    monkeypatch.setattr(training, 'evaluator', lambda *_: lambda net: {})
+    monkeypatch.setattr(training, 'make_real_shard', lambda *_: None)
     if not where:
         teacher.refine('training', 0)
     file = tmp_path / 'x4.onnx'
@@ -130,7 +130,7 @@ def test_a_run_begins_with_it_and_is_taught_by_it(where, shards, tmp_path, monke
 def test_a_run_is_released_at_both_scales_with_both_licences(name, scale, shards, tmp_path, monkeypatch):  # noqa: F811
     net = from_compact(made()[0]).eval()
     release.write_weights(tmp_path / 'run', net, {'number': 1, 'hours': 0.0, 'label': 'real'})
-    monkeypatch.setattr(commands, 'make_real_shard', lambda *_: None)
+    monkeypatch.setattr(training, 'make_real_shard', lambda *_: None)
     monkeypatch.setattr(release, 'MODELS', tmp_path)
     monkeypatch.setattr(release, 'data_of', list)
     monkeypatch.setattr(release, 'scores_of', lambda *_, **__: {'real': {'twice': {'psnr_gain': 1.0}}})

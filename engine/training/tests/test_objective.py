@@ -9,7 +9,7 @@ import torch
 from test_real import shards  # noqa: F401  (a fixture)
 from test_training import RECIPE, TINY, RandomBatches, losses
 
-from ground import commands, objective, real, teacher
+from ground import commands, objective, real, teacher, training
 from ground.adversary import Adversary
 from ground.objective import ALONE, unsteady
 from ground.perceptual import Features
@@ -236,7 +236,7 @@ def test_a_teacher_of_soft_sources_is_trusted_less(true_size, sigma, trust):
 def test_the_command_trains_with_all_that_the_recipe_weighs_in(network, options, shards, tmp_path, monkeypatch):  # noqa: F811
     if network == 'detail-large':
         teacher.refine('training', 0)
-    monkeypatch.setattr(commands, 'evaluator', lambda *_: lambda net: {})
+    monkeypatch.setattr(training, 'evaluator', lambda *_: lambda net: {})
     words = ['train', network, '--run', str(tmp_path), '--steps', '3', '--batch', '4', '--patch', '32', '--device', 'cpu',
              '--wait-for-scores', *options]
     args = commands.parser().parse_args(words)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from test_degrade import photo
 
-from ground import clips, commands, damage, degrade, photos, real, real_scores
+from ground import clips, commands, damage, degrade, photos, real, real_scores, training
 from ground.metrics import psnr
 from ground.recipes import NETWORKS, RECIPES
 from ground.resize import resize
@@ -243,7 +243,7 @@ def test_networks_are_compared_and_checkpoints_scored(shards):
     rows = real_scores.compared({'blind': (net, None), 'told': (net, (0.0, 0.1))}, 1, 1)
     assert [r['network'] for r in rows] == ['blind', 'told'] and rows[1]['psnr']['clean'] > rows[0]['psnr']['clean']
     assert all(set(r['neg']) == set(r['psnr']) == set(r['flicker']) for r in rows)
-    row = commands.real_evaluator(NETWORKS['detail'], 1)(net)
+    row = training.real_evaluator(NETWORKS['detail'], 1)(net)
     assert row['real_gain'] == pytest.approx(np.mean(list(row['gain'].values()))) and 'neg_gain' in row and row['flicker'] > 0
     json.dumps(row)
 
@@ -253,7 +253,7 @@ def test_networks_of_scale_1_are_scored_beside_the_source(shards):
     row, = real_scores.compared({'restore': (net, (0.0, 0.1))}, 1, 1)
     assert 'faithful' not in row and row['psnr']['twice'] > 0.05 > abs(row['psnr']['clean'])
     assert abs(row['neg']['clean']) < 1 and row['flicker']['twice'] < 1.05
-    assert 'neg_gain' in commands.real_evaluator(NETWORKS['detail-restore'], 1)(net)
+    assert 'neg_gain' in training.real_evaluator(NETWORKS['detail-restore'], 1)(net)
 
 
 def test_networks_of_scale_4_are_scored_at_double(shards, capsys):
@@ -352,11 +352,11 @@ def test_vmaf_is_that_of_a_video_file(tmp_path):
 def test_a_new_run_begins_with_the_shipped_weights_and_an_old_one_with_its_own(tmp_path):
     network = NETWORKS['detail']
     args = argparse.Namespace(start=None, fresh=False, grow=False, finish=None)
-    assert commands.first_state(network, args, tmp_path).name == 'detail-x2.onnx' and args.fresh and args.begins
+    assert training.first_state(network, args, tmp_path).name == 'detail-x2.onnx' and args.fresh and args.begins
     (tmp_path / 'last.pt').touch()
     args = argparse.Namespace(start=None, fresh=False, grow=False, finish=None)
-    assert commands.first_state(network, args, tmp_path) == tmp_path / 'last.pt' and not args.fresh and not args.begins
-    assert commands.first_state(NETWORKS['fast'], args, tmp_path / 'other') is None
+    assert training.first_state(network, args, tmp_path) == tmp_path / 'last.pt' and not args.fresh and not args.begins
+    assert training.first_state(NETWORKS['fast'], args, tmp_path / 'other') is None
 
 
 @pytest.mark.parametrize('file', ['fast-x2.onnx', 'fast-x1.onnx', 'quality-x2.onnx'])

@@ -9,7 +9,7 @@ from test_real import shards  # noqa: F401  (a fixture)
 from test_resident import Drawings, Pictures, batches, pictures
 from test_training import losses
 
-from ground import commands, photos, real
+from ground import commands, photos, real, training
 from ground.distil import TaughtBatches
 from ground.export import to_fp32
 from ground.network import RestorationNet
@@ -131,10 +131,10 @@ def test_the_teacher_of_a_blind_network_teaches_as_much_as_restoration_is_wanted
 
 
 def test_the_command_ends_a_run_on_larger_hard_patches_squared_error_and_a_teacher(tmp_path, monkeypatch):
-    monkeypatch.setattr(commands, 'evaluator', lambda *_: lambda net: {})
-    monkeypatch.setattr(commands, 'filter_scores', lambda: {})
-    monkeypatch.setattr(commands, 'PhotoSource', lambda scale, colour: pictures(PhotoSource, scale, colour))
-    monkeypatch.setattr(commands, 'DrawnSource', lambda scale, colour: DrawnSource(scale, Drawings(), colour))
+    monkeypatch.setattr(training, 'evaluator', lambda *_: lambda net: {})
+    monkeypatch.setattr(training, 'filter_scores', lambda: {})
+    monkeypatch.setattr(training, 'PhotoSource', lambda scale, colour: pictures(PhotoSource, scale, colour))
+    monkeypatch.setattr(training, 'DrawnSource', lambda scale, colour: DrawnSource(scale, Drawings(), colour))
     teacher_file(tmp_path / 'teacher.onnx')
     words = ['train', 'fast', '--recipe', 'bicubic', '--batch', '2', '--device', 'cpu', '--wait-for-scores']
 

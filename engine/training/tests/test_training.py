@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import torch
 
-from ground import commands
-from ground.commands import clock_of
+from ground import training
+from ground.training import clock_of
 from ground.objective import TYPICAL, fidelity
 from ground.optimiser import all_orthogonal
 from ground.recipes import RECIPES, Network, Recipe
@@ -199,9 +199,9 @@ def test_a_finish_that_was_stopped_goes_on_to_the_same_end(tmp_path):
 
     def finishing(batches, name, start):
         args = argparse.Namespace(start=start, fresh=False, grow=False, finish=10)
-        path = commands.first_state(TINY, args, tmp_path / name)
+        path = training.first_state(TINY, args, tmp_path / name)
         state = load_state(path)
-        finish = commands.finish_of(state, args)
+        finish = training.finish_of(state, args)
         t = Trainer(build(TINY), batches, dataclasses.replace(RECIPE, steps=finish['end'], decay=finish['steps']))
         t.restore(state)
         Run(t, tmp_path / name, lambda net: {}, every=10**6, kept={'finish': finish}).train()
@@ -222,8 +222,8 @@ def test_a_finish_that_was_stopped_goes_on_to_the_same_end(tmp_path):
 def test_a_finish_may_begin_with_the_end_of_another(tmp_path):
     save(tmp_path / 'other.pt', trainer().state(), label='', hours=0.0, finish={'steps': 5, 'end': 5})
     args = argparse.Namespace(start=str(tmp_path / 'other.pt'), fresh=False, grow=False, finish=10)
-    state = load_state(commands.first_state(TINY, args, tmp_path / 'new'))
-    assert commands.finish_of(state, args) == {'steps': 10, 'end': 10}
+    state = load_state(training.first_state(TINY, args, tmp_path / 'new'))
+    assert training.finish_of(state, args) == {'steps': 10, 'end': 10}
 
 
 def test_a_processor_that_is_faster_in_bfloat16_trains_in_it_with_its_own_batch(tmp_path):
