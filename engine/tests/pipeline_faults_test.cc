@@ -1,10 +1,9 @@
-// Refusals, cancellation, damage, and segments.
+// Refusals, cancellation, damage, and segments of several containers.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -16,7 +15,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "helpers/clips.h"
+#include "helpers/clip_test.h"
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"
 #include "reelmend/segments.h"
@@ -28,7 +27,6 @@ using testing::Ffmpeg;
 using testing::FileExists;
 using testing::FrameTimes;
 using testing::PlainOptions;
-using testing::TemporaryFolder;
 using testing::ToneInput;
 using testing::VideoInput;
 
@@ -38,12 +36,8 @@ constexpr double kSoon_s = 3;  // a sanitizer makes everything about ten times s
 constexpr double kSoon_s = 0.3;
 #endif
 
-class FaultTest : public ::testing::Test {
+class FaultTest : public testing::ClipTest {
  protected:
-  std::string Clip(const std::string& name, const std::string& arguments) {
-    Ffmpeg(arguments + " '" + folder_.File(name) + "'");
-    return folder_.File(name);
-  }
   void ExpectError(const std::string& source, const EnhanceOptions& options, ErrorCode code,
                    const EnhanceCallbacks& callbacks = {}) {
     try {
@@ -55,8 +49,6 @@ class FaultTest : public ::testing::Test {
     }
     EXPECT_FALSE(FileExists(output_)) << "the output must be removed";
   }
-  TemporaryFolder folder_;
-  std::string output_ = folder_.File("out.mp4");
 };
 
 TEST_F(FaultTest, RefusesBadOptionsAndSources) {
@@ -224,108 +216,6 @@ TEST_F(FaultTest, APlanThrowsWhatTheJobWouldThrow) {
   ExpectError(good, PlainOptions(), ErrorCode::kInternal, callbacks);
   EXPECT_THROW(PlanEnhance(good, PlainOptions(), callbacks), Error);
   EXPECT_THROW(PlanSegments(good, PlainOptions(), {}, callbacks), Error);
-}
-
-/// Checks the progress reports of one run. Returns the shortest time between two reports, without the last report, which is sent
-/// at the end of the job.
-std::chrono::steady_clock::duration ShortestPause(const std::string& source, const std::string& output,
-                                                  const EnhanceOptions& options) {
-  std::vector<Progress> reports;
-  std::vector<std::chrono::steady_clock::time_point> times;
-  EnhanceCallbacks callbacks;
-  callbacks.on_progress = [&](const Progress& progress) {
-    reports.push_back(progress);
-    times.push_back(std::chrono::steady_clock::now());
-  };
-  const EnhanceResult result = Enhance(source, output, options, callbacks);
-  EXPECT_GE(reports.size(), 3U);
-  auto shortest = std::chrono::steady_clock::duration::max();
-  for (std::size_t i = 1; i < reports.size(); ++i) {
-    EXPECT_GE(reports[i].fraction, reports[i - 1].fraction);
-    EXPECT_GE(reports[i].frames_done, reports[i - 1].frames_done);
-    if (i + 1 < reports.size()) shortest = std::min(shortest, times[i] - times[i - 1]);
-  }
-  EXPECT_EQ(reports.back().fraction, 1);
-  EXPECT_EQ(reports.back().frames_done, result.frames);
-  EXPECT_GT(reports[reports.size() / 2].fraction, 0);
-  // At most ten reports per second, plus the last one.
-  const double seconds = std::chrono::duration<double>(times.back() - times.front()).count();
-  EXPECT_LE(static_cast<double>(reports.size()), 10 * seconds + 2.5);
-  return shortest;
-}
-
-TEST_F(FaultTest, TellsItsProgress) {
-  const std::string source = Clip("clip.mp4", VideoInput("640x360", 6) + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p");
-  EnhanceOptions options = PlainOptions();
-  options.target = Target::k1080p;
-  auto longest = std::chrono::steady_clock::duration::zero();
-  // The scheduler also affects the times between reports, so take the best of three runs.
-  for (int i = 0; i < 3 && longest <= std::chrono::milliseconds(90); ++i) {
-    longest = std::max(longest, ShortestPause(source, output_, options));
-  }
-  EXPECT_GT(longest, std::chrono::milliseconds(90));
-}
-
-/// Processor time of this process, in seconds. Unlike elapsed time, other work on the machine hardly changes it.
-double ProcessorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
-
-struct Report {
-  Progress progress;
-  double elapsed_s;    ///< since the call
-  double processor_s;  ///< since the first report
-};
-
-/// The reports of a job of fifteen seconds of video with the service's default encoder, which looks ahead at the start and drains at the end.
-std::vector<Report> Reports(const std::string& source, const std::string& output) {
-  EnhanceOptions options = PlainOptions();
-  options.target = Target::k1080p;
-  options.encoder = {};
-  std::vector<Report> reports;
-  double first_s = 0;
-  EnhanceCallbacks callbacks;
-  const auto called = std::chrono::steady_clock::now();
-  callbacks.on_progress = [&](const Progress& progress) {
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - called;
-    if (reports.empty()) first_s = ProcessorSeconds();
-    reports.push_back({progress, elapsed.count(), ProcessorSeconds() - first_s});
-  };
-  Enhance(source, output, options, callbacks);
-  return reports;
-}
-
-/// The time left is the time so far, extrapolated. The engine counts from between the call and the first report until between the last
-/// report and this one. After ten seconds it takes only the last ones.
-void ExpectTimeLeft(const std::vector<Report>& reports) {
-  for (std::size_t i = 1; i < reports.size() && reports[i].elapsed_s < 10; ++i) {
-    const Progress& progress = reports[i].progress;
-    const double least_s = reports[i - 1].elapsed_s - reports[0].elapsed_s;
-    if (progress.fraction == 0 || least_s <= 0.5) continue;
-    const double left_for_each = (1 - progress.fraction) / progress.fraction;
-    EXPECT_GE(progress.eta_s, least_s * left_for_each) << progress.fraction;
-    EXPECT_LE(progress.eta_s, reports[i].elapsed_s * left_for_each) << progress.fraction;
-  }
-}
-
-/// Such an estimate assumes that the share that is done rises evenly with the work. Measured in processor time, at least four fifths
-/// of those between a tenth and nine tenths of the work lie within 30 %.
-TEST_F(FaultTest, TellsTheTimeLeft) {
-  const std::vector<Report> reports =
-      Reports(Clip("clip.mp4", VideoInput("640x360", 15) + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p"), output_);
-  int count = 0;
-  int good = 0;
-  std::string list;
-  for (const auto& [progress, elapsed_s, processor_s] : reports) {
-    const double share = progress.fraction;
-    if (share < 0.1 || share > 0.9) continue;
-    const double left_s = reports.back().processor_s - processor_s;
-    const double estimate_s = processor_s * (1 - share) / share;
-    ++count;
-    if (std::abs(estimate_s - left_s) <= 0.3 * left_s) ++good;
-    list += std::to_string(share) + ": estimated " + std::to_string(estimate_s) + " s, actual " + std::to_string(left_s) + " s\n";
-  }
-  EXPECT_GT(count, 3);
-  EXPECT_GE(good, 0.8 * count) << list;
-  ExpectTimeLeft(reports);
 }
 
 TEST_F(FaultTest, PassesOnWhatACallbackThrows) {
