@@ -295,3 +295,33 @@ describe('url_not_allowed says what is wrong with the URL', () => {
     expect(response.status).toBe(201);
   });
 });
+
+describe('POST /v1/jobs 400 for output and max_credits out of range', () => {
+  it.each([
+    { quality: 9 },
+    { quality: 41 },
+    { quality: '20' },
+    { quality: null },
+    { max_bitrate: 499_999 },
+    { max_bitrate: 200_000_001 },
+    { max_bitrate: 1_000_000.5 },
+    { codec: 'hevc' },
+    { thumbnails: 21 },
+    { poster: 'yes' },
+    null,
+  ])('400 for output %j', async (output) => {
+    const api = makeApi();
+    const response = await api.request('/v1/jobs', { method: 'POST', json: { ...input, output } });
+    expect(response.status).toBe(400);
+    const { code, param } = await errorOf(response);
+    expect(code).toBe('invalid_request');
+    expect(param).toMatch(/^\/output/);
+  });
+
+  it.each([-1, 1.5, '100', null, 1_000_000_001])('400 for max_credits %j', async (max_credits) => {
+    const api = makeApi();
+    const response = await api.request('/v1/jobs', { method: 'POST', json: { ...input, max_credits } });
+    expect(response.status).toBe(400);
+    expect(await errorOf(response)).toMatchObject({ code: 'invalid_request', param: '/max_credits' });
+  });
+});
