@@ -1,0 +1,57 @@
+/** Pages that stay open: in many tabs, while many jobs end, and after a page has crashed. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openSignedUp } from './steps.ts';
+import { createTestJob, openTab, type World } from './world.ts';
+
+let world: World;
+let page: Page;
+beforeAll(async () => {
+  ({ world, page } = await openSignedUp());
+});
+afterAll(() => world?.close());
+
+/** Hides the page or shows it, as a browser does when somebody goes to another tab. This browser shows all pages at once. */
+const hide = (tab: Page, isHidden: boolean) =>
+  tab.evaluate((hidden) => {
+    Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+    Object.defineProperty(document, 'visibilityState', { value: hidden ? 'hidden' : 'visible', configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, isHidden);
+
+it('is shown in more tabs than a browser has connections to a service, and catches up where it is seen again', async () => {
+  // With connections of their own.
+  const { page: first } = await openTab(world, { state: await page.context().storageState() });
+  const tabs = [first];
+  while (tabs.length < 7) tabs.push(await first.context().newPage());
+  for (const tab of tabs) {
+    await tab.goto(`${world.url}/jobs`);
+    await tab.getByText('No jobs yet').waitFor();
+    if (tab !== tabs.at(-1)) await hide(tab, true);
+  }
+  await createTestJob(page, world, 'elsewhere.mp4');
+  await tabs.at(-1)!.getByRole('link', { name: 'elsewhere.mp4' }).waitFor();
+  expect(await first.getByText('No jobs yet').count()).toBe(1);
+  await hide(first, false);
+  await first.getByRole('link', { name: 'elsewhere.mp4' }).waitFor();
+  await first.locator('.jobs-row', { hasText: 'Done' }).waitFor();
+  await first.context().close();
+});
+
+it('asks for the ledger only now and then while many jobs end', async () => {
+  await page.goto(`${world.url}/credits`);
+  await page.getByText('No transfers yet').waitFor();
+  let calls = 0;
+  await page.route('**/console/api/ledger?**', async (route) => {
+    calls += 1;
+    await route.fallback();
+  });
+  const begin = Date.now();
+  for (let job = 0; job < 25; job++) await createTestJob(page, world, `many-${job}.mp4`);
+  const lastOf = () => page.evaluate(async () => ((await (await fetch('/console/api/jobs?q=many-24')).json()) as { data: { status: string }[] }).data[0]!.status);
+  await expect.poll(lastOf).toBe('done');
+  // Once at the first end, once more after each pause, and once if the stream was opened anew.
+  expect(calls).toBeGreaterThan(0);
+  expect(calls).toBeLessThanOrEqual((Date.now() - begin) / 2000 + 2);
+  await page.unroute('**/console/api/ledger?**');
+});
