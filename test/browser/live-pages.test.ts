@@ -1,6 +1,7 @@
 /** Pages that stay open: in many tabs, while many jobs end, and after a page has crashed. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { ConsoleJobDetail } from '../../src/contract/types.gen.ts';
 import { openSignedUp } from './steps.ts';
 import { createTestJob, openTab, type World } from './world.ts';
 
@@ -54,4 +55,39 @@ it('asks for the ledger only now and then while many jobs end', async () => {
   expect(calls).toBeGreaterThan(0);
   expect(calls).toBeLessThanOrEqual((Date.now() - begin) / 2000 + 2);
   await page.unroute('**/console/api/ledger?**');
+});
+
+/** Opens the page of a job that runs until the returned function is called. */
+async function openRunning(name: string, more: object = {}): Promise<() => void> {
+  const id = await createTestJob(page, world, name, more);
+  let isHeld = true;
+  await page.route(`**/console/api/jobs/${id}`, async (route) => {
+    const response = await route.fetch({ maxRetries: 3 });
+    const detail = (await response.json()) as ConsoleJobDetail;
+    const job: ConsoleJobDetail['job'] = { ...detail.job, status: 'running', progress: 0.5, finished_at: null, error: null };
+    await route.fulfill({ response, json: isHeld ? { ...detail, job } : detail });
+  });
+  await page.goto(`${world.url}/jobs/${id}`);
+  await page.getByRole('progressbar').waitFor();
+  return () => (isHeld = false);
+}
+
+it.each([
+  ['holiday.mp4', 'The job is done.'],
+  ['processing_failed.mp4', /^The job failed\. ./],
+])('tells screen readers how the job of %s ends', async (name, sentence) => {
+  const end = await openRunning(name);
+  const heard = page.getByRole('status').getByText(sentence);
+  expect(await heard.count()).toBe(0);
+  end();
+  await heard.waitFor();
+});
+
+it('shows each fact of a job once when it ends, though its metadata has one of the same name', async () => {
+  const end = await openRunning('holiday.mp4', { webhook_url: 'https://hooks.example.com/', metadata: { Webhook: 'of the customer' } });
+  const facts = page.getByRole('region', { name: 'Job', exact: true }).locator('dt');
+  await facts.getByText('Webhook').first().waitFor();
+  end();
+  await facts.getByText('Took').waitFor();
+  expect(await facts.allTextContents()).toEqual(['Resolution', 'Created', 'Took', 'Files deleted', 'Webhook', 'Webhook']);
 });

@@ -1,6 +1,6 @@
 /** One job: progress, result, timeline and charges; also cancels or deletes it. */
 import { Download, Trash2 } from 'lucide-react';
-import { type MouseEvent, useState } from 'react';
+import { type MouseEvent, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import type { ConsoleJobDetail, ConsoleLink, ConsoleTimelineEvent, JobDeletion } from '../../contract/types.gen.ts';
 import { isGone } from '../api/client.ts';
@@ -14,7 +14,7 @@ import { Page, Panel } from '../ui/panel.tsx';
 import { SegmentBar } from '../ui/segment-bar.tsx';
 import { num, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
-import { toast, toastFailure } from '../ui/toasts.tsx';
+import { announce, toast, toastFailure } from '../ui/toasts.tsx';
 import { BeforeAfter } from '../viewer/before-after.tsx';
 import { haveLinksEnded } from '../viewer/lost-video.tsx';
 import { DeletedJob } from './job-deleted.tsx';
@@ -44,8 +44,18 @@ export function JobPage({ id }: { id: string }) {
   );
 }
 
+/** Screen readers hear how the job of an open page ends: what shows it is no answer to an action, and has no focus. */
+function useHeardEnd({ status, error }: ConsoleJobDetail['job']): void {
+  const before = useRef(status);
+  useEffect(() => {
+    if (isOpen(before.current) && !isOpen(status)) announce(error === null ? 'The job is done.' : `The job failed. ${error.message}`);
+    before.current = status;
+  }, [status, error]);
+}
+
 function LoadedJob({ detail }: { detail: ConsoleJobDetail }) {
   const { job } = detail;
+  useHeardEnd(job);
   return (
     <>
       {isOpen(job.status) && <RunningJob detail={detail} />}

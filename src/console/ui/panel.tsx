@@ -77,8 +77,9 @@ export function Panel({ title, note, actions, foot, flush = false, children }: P
 export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className="facts">
-      {facts.map(([name, value]) => (
-        <div key={name} style={{ display: 'contents' }}>
+      {facts.map(([name, value], index) => (
+        // Not the name: that of a job's metadata may be one of ours.
+        <div key={index} style={{ display: 'contents' }}>
           <dt>{name}</dt>
           <dd>{value}</dd>
         </div>
