@@ -91,3 +91,13 @@ it('shows each fact of a job once when it ends, though its metadata has one of t
   await facts.getByText('Took').waitFor();
   expect(await facts.allTextContents()).toEqual(['Resolution', 'Created', 'Took', 'Files deleted', 'Webhook', 'Webhook']);
 });
+
+it('crashes alone: the navigation leads on', async () => {
+  const entry = { id: 1, kind: 'grant', amount: 5, balance: 5, job_id: null, note: '', at: 'no time' };
+  await page.route('**/console/api/ledger?**', (route) => route.fulfill({ json: { data: [entry], has_more: false, next_cursor: null } }));
+  await page.goto(`${world.url}/credits`);
+  await page.getByText('This page crashed.').waitFor();
+  await page.getByRole('navigation').getByRole('link', { name: 'API keys' }).click();
+  await page.getByRole('heading', { name: 'API keys' }).waitFor();
+  await page.unroute('**/console/api/ledger?**');
+});

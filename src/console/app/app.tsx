@@ -23,6 +23,7 @@ export function App() {
 function Console() {
   const { data: session, error, refetch } = useSessionQuery();
   const open = useOpenPage();
+  const [location] = useLocation();
   if (session === undefined) {
     if (error === null) return <div className="boot" aria-busy="true" aria-label="Loading" role="status" />;
     return (
@@ -41,7 +42,7 @@ function Console() {
             <Quiet key={open.id}>
               <ShownSecrets>
                 <Shell>
-                  <Boundary>
+                  <Boundary key={location}>
                     <Pages />
                   </Boundary>
                 </Shell>
