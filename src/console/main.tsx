@@ -8,6 +8,7 @@ import { followSession } from './api/session.ts';
 import { App } from './app/app.tsx';
 import { keepFocus } from './app/kept-focus.ts';
 import { rememberPlaces } from './app/scroll-place.ts';
+import { followTranslations } from './app/translated-page.ts';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/layout.css';
@@ -36,6 +37,7 @@ const client = new QueryClient({
 followSession(client);
 rememberPlaces();
 keepFocus();
+followTranslations();
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page lacks its root element');

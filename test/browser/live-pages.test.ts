@@ -1,8 +1,8 @@
-/** Pages that stay open: in many tabs, while many jobs end, and after a page has crashed. */
+/** Pages that stay open: in many tabs, while many jobs end, while the browser translates them, and after one has crashed. */
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConsoleJobDetail } from '../../src/contract/types.gen.ts';
-import { openSignedUp } from './steps.ts';
+import { openKeyDialog, openSignedUp } from './steps.ts';
 import { createTestJob, openTab, type World } from './world.ts';
 
 let world: World;
@@ -90,6 +90,52 @@ it('shows each fact of a job once when it ends, though its metadata has one of t
   end();
   await facts.getByText('Took').waitFor();
   expect(await facts.allTextContents()).toEqual(['Resolution', 'Created', 'Took', 'Files deleted', 'Webhook', 'Webhook']);
+});
+
+/** Does with the page what Chrome does that translates it, now and whatever comes. Texts are moved into their translation, or replaced. */
+const translate = (isMoved: boolean) =>
+  page.evaluate((moved) => {
+    const translateText = (text: Text) => {
+      if (text.data.trim() === '' || text.parentElement?.closest('font, script, style, [translate=no]') !== null) return;
+      const [outer, inner] = [document.createElement('font'), document.createElement('font')];
+      outer.append(inner);
+      text.replaceWith(outer);
+      inner.append(moved ? text : `«${text.data}»`);
+    };
+    const translateAll = (root: Node) => {
+      const texts: Text[] = [];
+      const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+      for (let node: Node | null = walker.currentNode; node !== null; node = walker.nextNode()) if (node instanceof Text) texts.push(node);
+      texts.forEach(translateText);
+    };
+    translateAll(document.body);
+    new MutationObserver((records) => records.forEach(({ addedNodes }) => addedNodes.forEach(translateAll))).observe(document.body, { childList: true, subtree: true });
+  }, isMoved);
+
+describe.each([
+  ['replaced', false],
+  ['moved', true],
+])('a page whose texts are translated, the nodes %s', (_, isMoved) => {
+  it('sends forms, and leaves secrets as they are', async () => {
+    await page.goto(`${world.url}/keys`);
+    await page.getByRole('heading', { name: 'API keys' }).waitFor();
+    await translate(isMoved);
+    await openKeyDialog(page);
+    await page.getByRole('dialog').getByLabel('Name').fill('translated');
+    await page.getByRole('button', { name: /^«?Create»?$/ }).click();
+    expect(await page.locator('[data-secret]').textContent()).toMatch(/^svc_test_\w+$/);
+    expect(await page.getByText('This page crashed.').count()).toBe(0);
+  });
+
+  it('shows what changes', async () => {
+    const end = await openRunning('holiday.mp4');
+    const state = page.locator('.page-head .badge').first();
+    await state.getByText('Running').waitFor();
+    await translate(isMoved);
+    end();
+    await state.getByText('Done').waitFor();
+    await page.getByRole('region', { name: 'Player' }).waitFor();
+  });
 });
 
 it('crashes alone: the navigation leads on', async () => {
