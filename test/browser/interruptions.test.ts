@@ -417,3 +417,30 @@ describe('a dialog that is closed during its request', () => {
     expect(await page.getByRole('dialog').getByLabel('Name').inputValue()).toBe('the next one');
   });
 });
+
+describe('a price that has risen since it was asked for', () => {
+  it('is asked for again when the job is refused, and can be accepted', async () => {
+    const accounts = await world.site.reelmend<{ id: string; name: string }[]>('accounts', 'list');
+    const { id } = accounts.find(({ name }) => name === 'Analytical Engines')!;
+    await world.site.reelmend('accounts', 'approve', id);
+    await world.site.reelmend('accounts', 'grant', id, '1000');
+    let credits = 0;
+    const answerLess = async (route: Route) => {
+      const response = await route.fetch({ maxRetries: 3 });
+      const quote = (await response.json()) as { credits: number };
+      credits = quote.credits;
+      await route.fulfill({ response, json: { ...quote, credits: credits - 1 } });
+    };
+    await page.route('**/console/api/quotes', answerLess);
+    await choose([await clip('dearer.mp4')]);
+    await page.getByText(/^[1-9]\d* credits?$/).waitFor();
+    const enhance = page.getByRole('button', { name: 'Enhance', exact: true });
+    await page.unroute('**/console/api/quotes', answerLess);
+    await enhance.click();
+    const price = page.getByRole('region', { name: 'Price' });
+    await page.getByRole('alert').getByText('The price has risen').waitFor();
+    await price.getByText(`${credits} credits`, { exact: true }).waitFor();
+    await enhance.click();
+    await page.waitForURL(/\/jobs\/job_/);
+  });
+});

@@ -2,7 +2,7 @@
 import { Sparkles } from 'lucide-react';
 import { useState } from 'react';
 import type { JobInput, Mode, Resolution } from '../../contract/types.gen.ts';
-import { problemOf } from '../api/client.ts';
+import { ApiError, problemOf } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
 import { formatBytes, formatDuration, formatTarget, plural } from '../app/format.ts';
 import { useLeaveGuard } from '../app/leave-guard.ts';
@@ -62,7 +62,11 @@ export function EnhancePage() {
   const priced = quote.data?.priced ?? [];
   const navigate = useNavigateWhileShown();
   const { run, busy, error } = useAction(async () => {
-    const ids = await submitAll(priced);
+    const ids = await submitAll(priced).catch((cause: unknown) => {
+      if (!(cause instanceof ApiError && cause.code === 'max_credits_exceeded')) throw cause;
+      quote.refetch();
+      throw new Error('The price has risen since it was shown. Look at the new one, and submit again.', { cause });
+    });
     navigate(ids.length === 1 ? `/jobs/${ids[0]}` : '/jobs');
   });
   // Files that are not submitted are discarded.
