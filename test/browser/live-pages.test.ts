@@ -92,6 +92,30 @@ it('shows each fact of a job once when it ends, though its metadata has one of t
   expect(await facts.allTextContents()).toEqual(['Resolution', 'Created', 'Took', 'Files deleted', 'Webhook', 'Webhook']);
 });
 
+it('keeps a message that somebody points at or that has the focus', async () => {
+  const id = await createTestJob(page, world, 'holiday.mp4');
+  const { page: tab } = await openTab(world, { state: await page.context().storageState() });
+  await tab.clock.install();
+  await tab.goto(`${world.url}/jobs/${id}`);
+  await tab.evaluate(() => {
+    navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'));
+    document.execCommand = () => false;
+  });
+  const message = tab.locator('.toast');
+  const hold = [() => message.hover(), () => tab.getByRole('button', { name: 'Dismiss' }).focus()];
+  const letGo = [() => tab.mouse.move(0, 0), () => tab.getByRole('heading', { level: 1 }).focus()];
+  for (const [index, begin] of hold.entries()) {
+    await tab.getByRole('button', { name: 'Copy the job’s id' }).click();
+    await begin();
+    await tab.clock.runFor(20_000);
+    expect(await message.count()).toBe(1);
+    await letGo[index]!();
+    await tab.clock.runFor(2000);
+    expect(await message.count()).toBe(0);
+  }
+  await tab.context().close();
+});
+
 /** Does with the page what Chrome does that translates it, now and whatever comes. Texts are moved into their translation, or replaced. */
 const translate = (isMoved: boolean) =>
   page.evaluate((moved) => {

@@ -36,6 +36,8 @@ function subscribe(listener: () => void): () => void {
 }
 
 const visibleMs = { good: 4500, bad: 9000 };
+/** how much longer, from then on, messages stay that somebody points at, or that have the focus */
+const heldMs = 1000;
 
 /** Leaves nothing to the next user, not even in the live region. */
 function clear(): void {
@@ -48,7 +50,13 @@ export function toast(text: string, tone: Toast['tone'] = 'good'): void {
   endOfPage().addEventListener('abort', clear, { once: true });
   set({ toasts: [...state.toasts.slice(-3), { id, tone, text }] });
   announce(text);
-  setTimeout(() => dismiss(id), visibleMs[tone]);
+  dismissLater(id, visibleMs[tone]);
+}
+
+const areHeld = (): boolean => document.querySelector('.toasts:is(:hover, :focus-within)') !== null;
+
+function dismissLater(id: number, ms: number): void {
+  setTimeout(() => (areHeld() ? dismissLater(id, heldMs) : dismiss(id)), ms);
 }
 
 /** Runs an action, and shows its failure. */
