@@ -92,6 +92,17 @@ it('shows each fact of a job once when it ends, though its metadata has one of t
   expect(await facts.allTextContents()).toEqual(['Resolution', 'Created', 'Took', 'Files deleted', 'Webhook', 'Webhook']);
 });
 
+it('does not ask to delete a job that ends while it asks to cancel it', async () => {
+  const end = await openRunning('holiday.mp4');
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+  await page.getByRole('dialog', { name: 'Cancel this job?' }).waitFor();
+  end();
+  await page.locator('.toast').getByText('The job has ended meanwhile.').waitFor();
+  expect(await page.getByRole('dialog').count()).toBe(0);
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('dialog', { name: 'Delete this job?' }).waitFor();
+});
+
 it('keeps a message that somebody points at or that has the focus', async () => {
   const id = await createTestJob(page, world, 'holiday.mp4');
   const { page: tab } = await openTab(world, { state: await page.context().storageState() });

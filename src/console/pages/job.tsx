@@ -80,9 +80,22 @@ function save({ url, file_name }: { url: string; file_name: string }): void {
   link.click();
 }
 
+/** What the open dialog asks. A job that ends is no longer to be cancelled: the same button would delete its result. */
+function useAsking(running: boolean) {
+  const [asking, setAsking] = useState<'cancel' | 'delete' | null>(null);
+  const isOver = asking === 'cancel' && !running;
+  useEffect(() => {
+    if (!isOver) return;
+    setAsking(null);
+    toast('The job has ended meanwhile.', 'bad');
+  }, [isOver]);
+  return [isOver ? null : asking, setAsking] as const;
+}
+
 function Actions({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted: (deletion: JobDeletion) => void }) {
   const { job } = detail;
-  const [asking, setAsking] = useState(false);
+  const running = isOpen(job.status);
+  const [asking, setAsking] = useAsking(running);
   const deleteJob = useDeleteJob();
   const download = () =>
     toastFailure(async () => {
@@ -91,7 +104,6 @@ function Actions({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted: (
       if (result === null) return toast('There is no result to download.', 'bad');
       save(result);
     });
-  const running = isOpen(job.status);
   return (
     <>
       {job.status === 'done' && (
@@ -101,16 +113,16 @@ function Actions({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted: (
         </Button>
       )}
       {!running && <EnhanceAgain detail={detail} />}
-      <Button tone="danger" onClick={() => setAsking(true)}>
+      <Button tone="danger" onClick={() => setAsking(running ? 'cancel' : 'delete')}>
         <Trash2 size={15} aria-hidden="true" />
         {running ? 'Cancel' : 'Delete'}
       </Button>
-      {asking && (
+      {asking !== null && (
         <ConfirmDialog
           title={running ? 'Cancel this job?' : 'Delete this job?'}
           action={running ? 'Cancel the job' : 'Delete permanently'}
           danger
-          onClose={() => setAsking(false)}
+          onClose={() => setAsking(null)}
           onConfirm={async () => onDeleted(await deleteJob(job.id))}
         >
           <p>{deletionText(detail)}</p>
