@@ -51,15 +51,12 @@ import type {
   ConsoleUpdateAccountResponse,
   Jwks,
 } from '../../contract/types.gen.ts';
-import { call } from './client.ts';
+import { call, startingAfter } from './client.ts';
 import { useList } from './lists.ts';
-
-/** `{starting_after}` for every page but the first. */
-const from = <C>(cursor: C | undefined) => (cursor === undefined ? {} : { starting_after: cursor });
 
 export function useKeys() {
   return useList<ConsoleKey, string>(['keys'], (cursor, signal) => {
-    const query = { limit: 100, ...from(cursor) };
+    const query = { limit: 100, ...startingAfter(cursor) };
     return call<ConsoleListKeysData, ConsoleListKeysResponse>('GET', '/console/api/keys', { query }, { signal });
   });
 }
@@ -107,7 +104,7 @@ export function useDeliveries(filters: { state?: DeliveryState; job_id?: string 
   return useList<ConsoleDelivery, string>(
     ['deliveries', filters],
     (cursor, signal) => {
-      const query = { limit: 25, ...filters, ...from(cursor) };
+      const query = { limit: 25, ...filters, ...startingAfter(cursor) };
       return call<ConsoleListDeliveriesData, ConsoleListDeliveriesResponse>(
         'GET',
         '/console/api/webhooks/deliveries',
@@ -147,7 +144,7 @@ export function testWebhook(body: ConsoleTestWebhookData['body']): Promise<Conso
 const largestPage = 100;
 
 const listLedger = (limit: number, cursor: number | undefined, extra: { signal?: AbortSignal; waitsForRateLimit?: boolean }): Promise<ConsoleListLedgerResponse> =>
-  call<ConsoleListLedgerData, ConsoleListLedgerResponse>('GET', '/console/api/ledger', { query: { limit, ...from(cursor) } }, extra);
+  call<ConsoleListLedgerData, ConsoleListLedgerResponse>('GET', '/console/api/ledger', { query: { limit, ...startingAfter(cursor) } }, extra);
 
 export function useLedger() {
   // Whoever wants more than the first ones wants many.
@@ -180,7 +177,7 @@ export function setRetention(days: number): Promise<ConsoleUpdateAccountResponse
 
 export function useAuditLog() {
   return useList<AuditEntry, number>(['audit'], (cursor, signal) => {
-    const query = { limit: 25, ...from(cursor) };
+    const query = { limit: 25, ...startingAfter(cursor) };
     const url = '/console/api/audit-log';
     return call<ConsoleListAuditLogData, ConsoleListAuditLogResponse>('GET', url, { query }, { signal });
   });
@@ -198,7 +195,7 @@ export function fetchPublishedKeys(): Promise<Jwks> {
 
 export function useCertificates() {
   return useList<ConsoleCertificate, string>(['certificates'], (cursor, signal) => {
-    const query = { limit: 25, ...from(cursor) };
+    const query = { limit: 25, ...startingAfter(cursor) };
     const url = '/console/api/certificates';
     return call<ConsoleListCertificatesData, ConsoleListCertificatesResponse>('GET', url, { query }, { signal });
   });
@@ -214,7 +211,7 @@ export async function findCertificate(jobId: string): Promise<ConsoleCertificate
 
 export function useSessions() {
   return useList<ConsoleSessionEntry, string>(['sessions'], (cursor, signal) => {
-    const query = { limit: 20, ...from(cursor) };
+    const query = { limit: 20, ...startingAfter(cursor) };
     const url = '/console/api/sessions';
     return call<ConsoleListSessionsData, ConsoleListSessionsResponse>('GET', url, { query }, { signal });
   });

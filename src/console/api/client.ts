@@ -81,6 +81,9 @@ interface Extra {
   ownRefusals?: boolean;
 }
 
+/** Query parameters of the page of a list behind a cursor; none for the first page. */
+export const startingAfter = <C>(cursor: C | undefined) => (cursor === undefined ? {} : { starting_after: cursor });
+
 /** `call<GetThingData, GetThingResponse>('GET', '/console/api/things/{id}', { path: { id } })`. Throws ApiError. */
 export async function call<O extends Operation, R>(method: Method, url: O['url'], inputs: Inputs<O>, extra: Extra = {}): Promise<R> {
   const send = () => repeated(() => attempt<O, R>(method, url, inputs, extra), extra);

@@ -2,14 +2,13 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import type { ConsoleJob, ConsoleJobList } from '../../contract/types.gen.ts';
+import { startingAfter } from './client.ts';
 import type { Pages } from './job-changes.ts';
 import { type JobFilters, listJobs } from './jobs.ts';
 import { useList } from './lists.ts';
 import { jobsKey, latestJobsKey, withChanges } from './live-jobs.ts';
 
 const pageSize = 100;
-
-const from = (cursor: string | undefined) => (cursor === undefined ? {} : { starting_after: cursor });
 
 export function useLatestJobs(limit: number) {
   const client = useQueryClient();
@@ -20,7 +19,7 @@ export function useJobs(filters: JobFilters) {
   const client = useQueryClient();
   return useList<ConsoleJob, string>(
     jobsKey(filters),
-    (cursor, signal) => withChanges(client, () => listJobs({ ...filters, limit: pageSize, ...from(cursor) }, signal)),
+    (cursor, signal) => withChanges(client, () => listJobs({ ...filters, limit: pageSize, ...startingAfter(cursor) }, signal)),
     // The event stream keeps the list current. Reloading a hundred pages would add nothing.
     { staleTime: Infinity, refetchOnWindowFocus: false },
   );
@@ -78,10 +77,10 @@ async function reloadPage(client: QueryClient, filters: JobFilters, before: Page
 
 /** The jobs of one page. `end`: the cursor of the next one, its last job; undefined: it is the last page. */
 async function loadUntil(filters: JobFilters, cursor: string | undefined, end: string | undefined): Promise<ConsoleJobList> {
-  const page = await listJobs({ ...filters, limit: pageSize, ...from(cursor) });
+  const page = await listJobs({ ...filters, limit: pageSize, ...startingAfter(cursor) });
   if (end === undefined) return page;
   while (page.has_more && page.next_cursor !== null && page.next_cursor > end) {
-    const more = await listJobs({ ...filters, limit: pageSize, ...from(page.next_cursor) });
+    const more = await listJobs({ ...filters, limit: pageSize, ...startingAfter(page.next_cursor) });
     Object.assign(page, more, { data: [...page.data, ...more.data] });
   }
   // Jobs after the last one are on the next page, too.

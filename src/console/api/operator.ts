@@ -38,10 +38,9 @@ import type {
   OperatorWorker,
   Role,
 } from '../../contract/types.gen.ts';
-import { call } from './client.ts';
+import { call, startingAfter } from './client.ts';
 import { useList } from './lists.ts';
 
-const from = (cursor: string | undefined) => (cursor === undefined ? {} : { starting_after: cursor });
 const liveMs = 4000;
 const historyMs = 60_000;
 
@@ -78,7 +77,7 @@ export function useAccounts(filters: AccountFilters) {
   return useList<OperatorAccount, string>(
     ['operator', 'accounts', filters],
     (cursor, signal) => {
-      const query = { limit: 50, ...filters, ...from(cursor) };
+      const query = { limit: 50, ...filters, ...startingAfter(cursor) };
       const url = '/console/api/operator/accounts';
       return call<OperatorListAccountsData, OperatorListAccountsResponse>('GET', url, { query }, { signal });
     },
@@ -140,7 +139,7 @@ export function useWorkers() {
   return useList<OperatorWorker, string>(
     ['operator', 'workers'],
     (cursor, signal) => {
-      const query = { limit: 50, ...from(cursor) };
+      const query = { limit: 50, ...startingAfter(cursor) };
       const url = '/console/api/operator/workers';
       return call<OperatorListWorkersData, OperatorListWorkersResponse>('GET', url, { query }, { signal });
     },
@@ -152,7 +151,7 @@ export function useFailures() {
   return useList<OperatorFailure, string>(
     ['operator', 'failures'],
     (cursor, signal) => {
-      const query = { limit: 25, ...from(cursor) };
+      const query = { limit: 25, ...startingAfter(cursor) };
       const url = '/console/api/operator/failures';
       return call<OperatorListFailuresData, OperatorListFailuresResponse>('GET', url, { query }, { signal });
     },

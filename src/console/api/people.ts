@@ -20,24 +20,21 @@ import type {
   ConsoleRevokeInvitationResponse,
   Role,
 } from '../../contract/types.gen.ts';
-import { call } from './client.ts';
+import { call, startingAfter } from './client.ts';
 import { useList } from './lists.ts';
-
-/** `{starting_after}` for every page but the first. */
-const from = <C>(cursor: C | undefined) => (cursor === undefined ? {} : { starting_after: cursor });
 
 export const peopleKey = ['people'] as const;
 
 export function usePeople() {
   return useList<ConsolePerson, string>([...peopleKey, 'list'], (cursor, signal) => {
-    const query = { limit: 100, ...from(cursor) };
+    const query = { limit: 100, ...startingAfter(cursor) };
     return call<ConsoleListPeopleData, ConsoleListPeopleResponse>('GET', '/console/api/people', { query }, { signal });
   });
 }
 
 export function useInvitations() {
   return useList<ConsoleInvitation, string>([...peopleKey, 'invitations'], (cursor, signal) => {
-    const query = { limit: 100, ...from(cursor) };
+    const query = { limit: 100, ...startingAfter(cursor) };
     return call<ConsoleListInvitationsData, ConsoleListInvitationsResponse>('GET', '/console/api/invitations', { query }, { signal });
   });
 }

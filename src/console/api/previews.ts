@@ -12,7 +12,7 @@ import type {
   ConsolePreview,
   Preview,
 } from '../../contract/types.gen.ts';
-import { call, isGone } from './client.ts';
+import { call, isGone, startingAfter } from './client.ts';
 import { isOpen } from './jobs.ts';
 import { useList } from './lists.ts';
 import { sessionKey } from './session.ts';
@@ -81,7 +81,7 @@ export function usePreviews() {
   return useList<ConsolePreview, string>(
     ['previews'],
     (cursor, signal) => {
-      const query = { limit: 50, ...(cursor === undefined ? {} : { starting_after: cursor }) };
+      const query = { limit: 50, ...startingAfter(cursor) };
       return call<ConsoleListPreviewsData, ConsoleListPreviewsResponse>('GET', '/console/api/previews', { query }, { signal });
     },
     { intervalMs: 5000 },
