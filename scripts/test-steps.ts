@@ -55,6 +55,7 @@ export const shortSteps: Step[] = [
   { name: 'engine, fuzzed', group: 'engine', command: ['bash', 'scripts/fuzz-engine', '--short'], inputs: engine },
   { name: 'service', group: 'service', command: ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${vitestReport}`], inputs: service, testFiles: ['test/**/*.test.ts', 'src/**/*.test.ts'], report: 'vitest' },
   { name: 'contract, by Schemathesis', group: 'either', command: ['bash', 'scripts/test-contract'], inputs: [...addon, 'package.json', 'package-lock.json', 'patches/', 'openapi.yaml', 'migrations/', 'src/', 'test/contract/', 'test/helpers/'] },
+  { name: 'engine, timed tests', group: 'last', command: ['bash', 'scripts/test-engine', '--timed'], inputs: engine, report: 'gtest' },
   { name: 'every documented status was seen', group: 'last', command: ['node', 'scripts/contract-coverage.ts'] },
 ];
 
