@@ -44,6 +44,7 @@ function Usage() {
   return (
     <Panel
       title="Usage per day"
+      note="A day begins at midnight UTC."
       actions={<Segmented label="Period" value={days} onChange={setDays} options={[{ value: '30', label: '30 days' }, { value: '90', label: '90 days' }]} />}
       foot={total && `${formatCredits(total.credits)} for ${plural(total.jobs, 'job')}, ${formatDuration(total.seconds)} of video`}
     >

@@ -2,11 +2,12 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { Film, Search } from 'lucide-react';
 import { memo, useDeferredValue, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { Link, useSearchParams } from 'wouter';
+import { Link } from 'wouter';
 import type { ConsoleJob, JobStatus, Mode } from '../../contract/types.gen.ts';
 import { useFreshPages, useJobs } from '../api/job-list.ts';
 import type { JobFilters } from '../api/jobs.ts';
 import { formatCount, formatDuration, formatTarget, plural, shortId } from '../app/format.ts';
+import { type FilterChange, oneOf, useUrlFilters } from '../app/url-filters.ts';
 import { Button, LinkButton } from '../ui/button.tsx';
 import { Empty, Failed, Skeleton } from '../ui/feedback.tsx';
 import { CompactSelect } from '../ui/field.tsx';
@@ -16,7 +17,7 @@ import { Page } from '../ui/panel.tsx';
 import { Ago } from '../ui/time.tsx';
 
 export function JobsPage() {
-  const [filters, setFilter] = useFilters();
+  const [filters, setFilter] = useUrlFilters(readFilters);
   const deferred = useDeferredValue(filters);
   const list = useJobs(deferred);
   const jobs = list.data;
@@ -53,37 +54,21 @@ function useLoadMore(list: ReturnType<typeof useJobs>, name: string) {
 /** At most 100 characters, of which none is half. */
 const inFull = (text: string) => [...text.toWellFormed()].slice(0, 100).join('');
 
-type FilterChange = { [K in keyof JobFilters]: JobFilters[K] | undefined };
-
-/** The filters are in the URL, so that a filtered list can be bookmarked. */
-function useFilters(): [JobFilters, (change: FilterChange) => void] {
-  const [params, setParams] = useSearchParams();
-  const filters: JobFilters = {};
-  const mode = params.get('mode');
-  const status = params.get('status');
-  const q = params.get('q');
-  if (mode === 'live' || mode === 'test') filters.mode = mode;
-  if (status !== null && ['queued', 'running', 'done', 'error'].includes(status)) filters.status = status as JobStatus;
-  if (q !== null && q !== '' && !q.includes('\0')) filters.q = inFull(q);
-  const change = (next: FilterChange) => {
-    setParams(
-      (old) => {
-        const changed = new URLSearchParams(old);
-        for (const [name, value] of Object.entries(next)) {
-          if (value === undefined || value === '') changed.delete(name);
-          else changed.set(name, value);
-        }
-        return changed;
-      },
-      { replace: true },
-    );
+/** The filters that the URL names. */
+function readFilters(params: URLSearchParams): JobFilters {
+  const mode = oneOf(params, 'mode', ['live', 'test']);
+  const status = oneOf(params, 'status', ['queued', 'running', 'done', 'error']);
+  const q = inFull(params.get('q') ?? '');
+  return {
+    ...(mode !== undefined && { mode }),
+    ...(status !== undefined && { status }),
+    ...(q !== '' && !q.includes('\0') && { q }),
   };
-  return [filters, change];
 }
 
 interface ToolbarProps {
   filters: JobFilters;
-  onChange: (change: FilterChange) => void;
+  onChange: (change: FilterChange<JobFilters>) => void;
   count: number | undefined;
   more: boolean;
 }

@@ -6,6 +6,7 @@ import type { ConsoleKey, Mode, RequestLogEntry } from '../../contract/types.gen
 import { useKeys } from '../api/account.ts';
 import { type RequestLogFilter, useRequestLog } from '../api/request-log.ts';
 import { formatDateTimeFull } from '../app/format.ts';
+import { type FilterChange, oneOf, useUrlFilters } from '../app/url-filters.ts';
 import { Button } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -19,12 +20,12 @@ import { hidden, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 
 export function RequestLogPage() {
-  const [filter, setFilter] = useState<RequestLogFilter>({});
+  const [filter, setFilter] = useUrlFilters(readFilter);
   const [open, setOpen] = useState<RequestLogEntry | null>(null);
   const list = useRequestLog(filter);
   const filtered = Object.keys(filter).length > 0;
   // The same search once more: there may be new requests.
-  const find = (next: RequestLogFilter) => (hashKey([next]) === hashKey([filter]) ? void list.refetch() : setFilter(next));
+  const find = (change: Change) => (isChange(filter, change) ? setFilter(change) : void list.refetch());
   return (
     <Page title="Request log" intro="What your API keys called in the last 30 days. Bodies are shown without URLs, names and other free text.">
       <Panel title="Requests" flush actions={<Filters filter={filter} onChange={find} />}>
@@ -45,10 +46,27 @@ export function RequestLogPage() {
   );
 }
 
+type Change = FilterChange<RequestLogFilter>;
+
+function isChange(filter: RequestLogFilter, change: Change): boolean {
+  return hashKey([{ ...filter, ...change }]) !== hashKey([filter]);
+}
+
+/** The filter that the URL names. */
+function readFilter(params: URLSearchParams): RequestLogFilter {
+  const status = oneOf(params, 'status', ['2xx', '4xx', '429', '5xx']);
+  const mode = oneOf(params, 'mode', ['test', 'live']);
+  const ids = ['key_id', 'request_id', 'resource_id'].flatMap((name) => {
+    const value = params.get(name);
+    return value === null || value === '' ? [] : [[name, value]];
+  });
+  return { ...(status !== undefined && { status }), ...(mode !== undefined && { mode }), ...Object.fromEntries(ids) };
+}
+
 /** Ids that the search field accepts, by their form. */
-function searchFor(text: string): Pick<RequestLogFilter, 'request_id' | 'resource_id'> {
-  if (text === '') return {};
-  return /^(?:job|prv|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/.test(text) ? { resource_id: text } : { request_id: text };
+function searchFor(text: string): Change {
+  const isResource = /^(?:job|prv|upl|hook)_[0-9a-hjkmnp-tv-z]{26}$/.test(text);
+  return { request_id: isResource ? undefined : text || undefined, resource_id: isResource ? text : undefined };
 }
 
 /** All keys of the account: those that were revoked or replaced have requests, too. */
@@ -60,19 +78,14 @@ function useAllKeys(): readonly ConsoleKey[] {
   return data;
 }
 
-function Filters({ filter, onChange }: { filter: RequestLogFilter; onChange: (filter: RequestLogFilter) => void }) {
+function Filters({ filter, onChange }: { filter: RequestLogFilter; onChange: (change: Change) => void }) {
   const keys = useAllKeys();
-  const [text, setText] = useState('');
-  const set = (name: 'status' | 'mode' | 'key_id', value: string) => {
-    const { [name]: _before, ...rest } = filter;
-    onChange(value === '' ? rest : { ...rest, [name]: value });
-  };
-  const search = () => {
-    const { request_id: _request, resource_id: _resource, ...rest } = filter;
-    onChange({ ...rest, ...searchFor(text.trim()) });
-  };
+  const id = filter.request_id ?? filter.resource_id ?? '';
+  const [text, setText] = useState(id);
+  useEffect(() => setText(id), [id]);
+  const set = (name: 'status' | 'mode' | 'key_id', value: string) => onChange({ [name]: value || undefined });
   return (
-    <Form className="row" onSubmit={search}>
+    <Form className="row" onSubmit={() => onChange(searchFor(text.trim()))}>
       <CompactSelect label="Status" value={filter.status ?? ''} onChange={(event) => set('status', event.target.value)}>
         <option value="">Any status</option>
         <option value="2xx">Success</option>
@@ -87,6 +100,7 @@ function Filters({ filter, onChange }: { filter: RequestLogFilter; onChange: (fi
       </CompactSelect>
       <CompactSelect label="Key" value={filter.key_id ?? ''} onChange={(event) => set('key_id', event.target.value)}>
         <option value="">Any key</option>
+        {filter.key_id !== undefined && !keys.some((key) => key.id === filter.key_id) && <option value={filter.key_id}>{filter.key_id}</option>}
         {keys.map((key) => (
           <option key={key.id} value={key.id}>
             {key.name === '' ? `svc_${key.mode}_…${key.last_four}` : key.name}

@@ -2,7 +2,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Eye, EyeOff, RefreshCw, Send, Webhook, X } from 'lucide-react';
 import { useState } from 'react';
-import { useSearchParams } from 'wouter';
 import type { ConsoleDelivery, ConsoleWebhookSecret } from '../../contract/types.gen.ts';
 import {
   type DeliveryState,
@@ -15,6 +14,7 @@ import {
 import { problemOf } from '../api/client.ts';
 import { useIsAdmin } from '../api/session.ts';
 import { plural, shortId } from '../app/format.ts';
+import { oneOf, useUrlFilters } from '../app/url-filters.ts';
 import { Button } from '../ui/button.tsx';
 import { Secret } from '../ui/code.tsx';
 import { ConfirmDialog, useAction } from '../ui/dialog.tsx';
@@ -192,21 +192,24 @@ function TestPanel() {
   );
 }
 
+/** The filters that the URL names: the page of a job leads here, too. */
+function readFilters(params: URLSearchParams): { job: string | undefined; state: DeliveryState | undefined } {
+  return { job: params.get('job') ?? undefined, state: oneOf(params, 'state', Object.keys(deliveryStates) as DeliveryState[]) };
+}
+
 function Deliveries() {
-  const [params, setParams] = useSearchParams();
-  const job = params.get('job') ?? undefined;
-  const [state, setState] = useState<DeliveryState | ''>('');
+  const [{ job, state }, setFilter] = useUrlFilters(readFilters);
   const [open, setOpen] = useState<string | null>(null);
-  const list = useDeliveries({ ...(state === '' ? {} : { state }), ...(job === undefined ? {} : { job_id: job }) });
+  const list = useDeliveries({ ...(state !== undefined && { state }), ...(job !== undefined && { job_id: job }) });
   const filter = (
     <span className="row">
       {job !== undefined && (
-        <Button size="small" onClick={() => setParams({})}>
+        <Button size="small" onClick={() => setFilter({ job: undefined })}>
           Job {shortId(job)}
           <X size={13} aria-label="Remove this filter" role="img" />
         </Button>
       )}
-      <CompactSelect label="State" value={state} onChange={(event) => setState(event.target.value as DeliveryState | '')}>
+      <CompactSelect label="State" value={state ?? ''} onChange={(event) => setFilter({ state: event.target.value as DeliveryState })}>
         <option value="">Any state</option>
         {Object.entries(deliveryStates).map(([value, { text }]) => (
           <option key={value} value={value}>
@@ -221,7 +224,7 @@ function Deliveries() {
       <LoadList
         query={list}
         empty={
-          <Empty icon={Webhook} title={state === '' && job === undefined ? 'No deliveries yet' : 'No delivery matches'}>
+          <Empty icon={Webhook} title={state === undefined && job === undefined ? 'No deliveries yet' : 'No delivery matches'}>
             Set a webhook URL in a job, add an endpoint, or send a test event.
           </Empty>
         }
