@@ -1,16 +1,13 @@
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <random>
 #include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "helpers/network_test.h"
 #include "helpers/onnx_file.h"
 #include "helpers/process_memory.h"
 #include "inference/frame_network.h"
@@ -20,121 +17,12 @@
 namespace reelmend::inference {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::BoxNetwork;
 using testing::DeepNetwork;
 using testing::NearestNetwork;
 using testing::OnnxFile;
 using testing::SwappedChromaNetwork;
 using testing::SwappedRgbNetwork;
-
-/// Planes of floats, row by row.
-struct Picture {
-  int width = 0;
-  int height = 0;
-  int planes = 1;
-  std::vector<float> data;
-  float at(int plane, int x, int y) const {
-    return data[(static_cast<std::size_t>(plane) * height + y) * width + x];
-  }
-};
-
-Picture Noise(int width, int height, int planes, unsigned seed) {
-  Picture picture{width, height, planes, std::vector<float>(static_cast<std::size_t>(width) * height * planes)};
-  std::mt19937 random(seed);
-  for (float& value : picture.data) value = static_cast<float>(random() >> 8) / static_cast<float>(1 << 24);
-  return picture;
-}
-
-FrameNetwork::PackInput PackFrom(const Picture& picture) {
-  return [&picture](const InputArea& area) {
-    for (int p = 0; p < picture.planes; ++p) {
-      for (int y = 0; y < area.height; ++y) {
-        for (int x = 0; x < area.width; ++x) {
-          area.data[(static_cast<std::size_t>(p) * area.height + y) * area.width + x] =
-              picture.at(p, std::min(area.x + x, picture.width - 1), std::min(area.y + y, picture.height - 1));
-        }
-      }
-    }
-  };
-}
-
-/// Index of a sample in the data of an OutputArea.
-std::int64_t IndexOf(const OutputArea& area, int plane, int x, int y) {
-  const int b = area.shuffle;
-  plane = plane * b * b + b * (y % b) + x % b;
-  return plane * area.plane + std::int64_t{y / b} * area.stride + x / b;
-}
-
-FrameNetwork::UnpackOutput UnpackInto(Picture& out) {
-  return [&out](const OutputArea& area) {
-    for (int p = 0; p < out.planes; ++p) {
-      for (int y = 0; y < area.height; ++y) {
-        for (int x = 0; x < area.width; ++x) {
-          out.data[(static_cast<std::size_t>(p) * out.height + area.y + y) * out.width + area.x + x] =
-              area.data[IndexOf(area, p, x, y)];
-        }
-      }
-    }
-  };
-}
-
-constexpr std::int64_t kMuchMemory = 1LL << 32;
-
-class NetworkTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const auto available = AvailableBackends();
-    if (std::find(available.begin(), available.end(), "openvino") == available.end()) {
-      GTEST_SKIP() << "This build has no OpenVINO: inference is NOT tested (scripts/setup-openvino).";
-    }
-    backend_ = CreateBackend("openvino");
-    folder_ = fs::temp_directory_path() / ("reelmend-models-" + std::to_string(getpid()));
-    fs::create_directories(folder_);
-  }
-  void TearDown() override {
-    if (!folder_.empty()) fs::remove_all(folder_);
-  }
-
-  ModelFile Save(const std::string& bytes, int scale, int halo, int multiple = 1) {
-    ModelFile file;
-    file.name = "test";
-    file.path = folder_ / ("model" + std::to_string(++files_) + ".onnx");
-    std::ofstream(file.path, std::ios::binary) << bytes;
-    file.scale = scale;
-    file.halo = halo;
-    file.multiple = multiple;
-    return file;
-  }
-
-  Picture Run(const ModelFile& file, const Picture& in, std::int64_t memory = 1LL << 30, int threads = 2,
-              int* tiles = nullptr) {
-    FrameNetwork network(*backend_, file, {in.width, in.height, threads, memory, {}});
-    if (tiles != nullptr) *tiles = static_cast<int>(network.tiles().tiles.size());
-    Picture out{network.output_width(), network.output_height(), OutputPlanes(file.layout), {}};
-    out.data.assign(static_cast<std::size_t>(out.width) * out.height * out.planes, -1.0F);
-    network.Submit(PackFrom(in));
-    network.Retrieve(UnpackInto(out));
-    return out;
-  }
-
-  void ExpectTheSameShuffled(const ModelFile& file, const Picture& in, int shuffle, std::int64_t memory);
-
-  std::string Refusal(const ModelFile& file) {
-    try {
-      LoadModel(*backend_, file)->Compile({{InputPlanes(file.layout), 64, 64}, 1, 1, false});
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument) << error.what();
-      return error.what();
-    }
-    ADD_FAILURE() << "the file was accepted";
-    return "";
-  }
-
-  std::unique_ptr<Backend> backend_;
-  fs::path folder_;
-  int files_ = 0;
-};
 
 TEST_F(NetworkTest, ResultsAreThoseOfTheArithmetic) {
   struct Size { int width, height, multiple; };
@@ -153,22 +41,6 @@ TEST_F(NetworkTest, ResultsAreThoseOfTheArithmetic) {
       }
     }
   }
-}
-
-/// Runs a network that leaves its last shuffle to the reader, in one tile unless `memory` is short, and expects the same as without.
-void NetworkTest::ExpectTheSameShuffled(const ModelFile& file, const Picture& in, int shuffle, std::int64_t memory) {
-  const Picture plain = Run(file, in, memory);
-  FrameNetwork network(*backend_, file, {in.width, in.height, 2, memory, {}, true});
-  EXPECT_EQ(network.tiles().tiles.size() > 1, memory < kMuchMemory);
-  Picture out{network.output_width(), network.output_height(), plain.planes, std::vector<float>(plain.data.size(), -1.0F)};
-  std::set<int> shuffles;
-  network.Submit(PackFrom(in));
-  network.Retrieve([&](const OutputArea& area) {
-    shuffles.insert(area.shuffle);
-    UnpackInto(out)(area);
-  });
-  EXPECT_EQ(shuffles, std::set<int>{shuffle});
-  EXPECT_EQ(out.data, plain.data);
 }
 
 TEST_F(NetworkTest, AShuffleLeftToTheReaderGivesTheSame) {
@@ -212,6 +84,29 @@ TEST_F(NetworkTest, ThePlanesOfRgbKeepTheirOrder) {
     for (int p = 0; p < 3; ++p) {
       for (int y = 0; y < out.height; ++y) {
         for (int x = 0; x < out.width; ++x) ASSERT_NEAR(out.at(p, x, y), in.at(2 - p, x / scale, y / scale), 1e-6);
+      }
+    }
+  }
+}
+
+TEST_F(NetworkTest, APReluOfASumHasASlopeForEachPlane) {
+  const std::int64_t open = OnnxFile::kOpen;
+  const std::vector<float> kOnce = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  const std::vector<float> kMinusTwice = {-2, 0, 0, 0, -2, 0, 0, 0, -2};
+  const Picture in = Noise(37, 23, 3, 3);
+  for (const auto& [dimensions, slopes] : {std::pair<std::vector<std::int64_t>, std::vector<float>>{{3, 1, 1}, {0.25F, 0.5F, 0.75F}},
+                                           {{1, 3, 1, 1}, {0.75F, 0.25F, 0.5F}},
+                                           {{1, 1, 1}, {0.5F}}}) {
+    OnnxFile onnx;
+    onnx.Input("x", {1, 3, open, open}).Conv("x", "a", 3, 3, 1, kOnce).Conv("x", "b", 3, 3, 1, kMinusTwice).Node("Add", {"a", "b"}, "sum");
+    onnx.Tensor("slopes", dimensions, slopes).Node("PRelu", {"sum", "slopes"}, "y").Output("y", {1, 3, open, open});
+    ModelFile file = Save(onnx.Bytes(), 1, 0);
+    file.layout = ModelFile::Layout::kRgb;
+    const Picture out = Run(file, in);
+    for (int p = 0; p < 3; ++p) {
+      const float slope = slopes[slopes.size() == 1 ? 0 : p];
+      for (int y = 0; y < out.height; ++y) {
+        for (int x = 0; x < out.width; ++x) ASSERT_NEAR(out.at(p, x, y), -slope * in.at(p, x, y), 1e-6) << dimensions.size() << ", plane " << p;
       }
     }
   }
@@ -378,87 +273,6 @@ TEST_F(NetworkTest, MemoryStaysNearTheEstimateAndBelowTheBound) {
     }
     EXPECT_LE(peak, network.working_bytes() + kOverhead) << bound;
   }
-}
-
-TEST_F(NetworkTest, ABadFileGetsOneSentenceThatSaysWhatIsWrong) {
-  const std::int64_t open = OnnxFile::kOpen;
-  const std::string good = NearestNetwork(2);
-  struct Case { const char* what; std::string bytes; std::string part; };
-  const std::vector<Case> cases = {
-      {"a text", "This is no network.", "not an ONNX network"},
-      {"empty", "", "not an ONNX network"},
-      {"truncated", good.substr(0, good.size() / 2), "not an ONNX network"},
-      {"RGB planes", SwappedRgbNetwork(2), "takes 3 planes, but its layout has 2"},
-      {"another scale", NearestNetwork(3), "not a scale of 2"},
-      {"several output planes",
-       OnnxFile().Input("x", {1, 2, open, open}).Conv("x", "c", 12, 2, 1, std::vector<float>(24, 0.1F))
-           .DepthToSpace("c", "y", 2).Output("y", {1, 3, open, open}).Bytes(), "gives 3 planes"},
-      {"an unknown operator",
-       OnnxFile().Input("x", {1, 2, open, open}).Node("Transmogrify", {"x"}, "y").Output("y", {1, 1, open, open}).Bytes(),
-       "operator"},
-      {"three dimensions",
-       OnnxFile().Input("x", {2, open, open}).Node("Relu", {"x"}, "y").Output("y", {2, open, open}).Bytes(), "dimensions"},
-      {"a picture of any shape, for an operator that needs four dimensions",
-       OnnxFile().InputOfAnyShape("x").Conv("x", "c", 4, 2, 1, std::vector<float>(8, 0.5F)).DepthToSpace("c", "y", 2)
-           .Output("y", {1, 1, open, open}).Bytes(), "does not state the shape of its input"},
-      {"a picture of any shape, for an operator that takes all",
-       OnnxFile().InputOfAnyShape("x").Node("Relu", {"x"}, "y").Output("y", {1, 1, open, open}).Bytes(), "does not state the shape of its input"},
-      {"a number",
-       OnnxFile().Input("x", {}).Node("Relu", {"x"}, "y").Output("y", {}).Bytes(), "has 0 dimensions"},
-      {"a batch",
-       OnnxFile().Input("x", {4, 2, open, open}).Node("Relu", {"x"}, "y").Output("y", {4, 2, open, open}).Bytes(), "batch of 4"},
-      {"two inputs",
-       OnnxFile().Input("x", {1, 2, open, open}).Input("z", {1, 2, open, open}).Node("Add", {"x", "z"}, "y")
-           .Output("y", {1, 2, open, open}).Bytes(), "2 inputs"},
-  };
-  for (const Case& c : cases) {
-    SCOPED_TRACE(c.what);
-    const std::string text = Refusal(Save(c.bytes, 2, 0));
-    EXPECT_NE(text.find(c.part), std::string::npos) << text;
-    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
-    EXPECT_EQ(text.find(folder_), std::string::npos) << text;
-    EXPECT_LT(text.size(), 200U) << text;
-  }
-}
-
-TEST_F(NetworkTest, PlanesThatDoNotFitTheLayoutAreRefusedInOneSentence) {
-  using Layout = ModelFile::Layout;
-  struct Case { Layout layout; std::string network; std::string sentence; };
-  for (const Case& c : {Case{Layout::kYcbcrStrength, NearestNetwork(2), "Model “test”: The model takes 2 planes, but its layout has 4."},
-                        Case{Layout::kYcbcrStrength, SwappedRgbNetwork(2), "Model “test”: The model takes 3 planes, but its layout has 4."},
-                        Case{Layout::kYcbcrStrength, DeepNetwork(2, 2, 8, 1, 4, 1), "Model “test”: It gives 1 planes, but its layout has 3."},
-                        Case{Layout::kYcbcrStrength, SwappedChromaNetwork(3),
-                             "Model “test”: It makes 198×192 of 66×64, which is not a scale of 2."},
-                        Case{Layout::kLumaStrength, SwappedChromaNetwork(2), "Model “test”: The model takes 4 planes, but its layout has 2."},
-                        Case{Layout::kRgb, SwappedChromaNetwork(2), "Model “test”: The model takes 4 planes, but its layout has 3."}}) {
-    ModelFile file = Save(c.network, 2, 0);
-    file.layout = c.layout;
-    EXPECT_EQ(Refusal(file), c.sentence);
-  }
-}
-
-TEST_F(NetworkTest, ADescriptionThatDoesNotFitTheFileIsRefused) {
-  ModelFile file = Save(NearestNetwork(2), 2, 0);
-  file.sha256 = std::string(64, '0');
-  EXPECT_NE(Refusal(file).find("checksum"), std::string::npos);
-  file.sha256.clear();
-  file.input = "picture";
-  EXPECT_NE(Refusal(file).find("no input named “picture”"), std::string::npos);
-  file.input = "x";
-  file.output = "z";
-  EXPECT_NE(Refusal(file).find("no output named “z”"), std::string::npos);
-  file.output = "y";
-  file.scale = 99;
-  EXPECT_NE(Refusal(file).find("scale"), std::string::npos);
-  file.scale = 2;
-  file.path += ".gone";
-  EXPECT_NE(Refusal(file).find("cannot be read"), std::string::npos);
-}
-
-TEST_F(NetworkTest, TheRightChecksumIsAccepted) {
-  ModelFile file = Save("abc", 2, 0);
-  file.sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";  // FIPS 180-2, appendix B.1
-  EXPECT_NE(Refusal(file).find("not an ONNX network"), std::string::npos);
 }
 
 TEST_F(NetworkTest, ANetworkOfOneSizeTakesOnlyThat) {

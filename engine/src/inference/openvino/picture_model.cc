@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "inference/amx.h"
-#include "inference/openvino/model_output.h"
+#include "inference/openvino/model_transformations.h"
 #include "inference/openvino/openvino_core.h"
 #include "openvino/op/constant.hpp"
 #include "reelmend/error.h"
@@ -116,6 +116,7 @@ class OpenVinoPictureModel : public Model {
     CheckRank(model_->input(in).get_partial_shape(), "input");
     CheckRank(model_->output(out).get_partial_shape(), "output");
     ConvertToFloat(in, out);
+    MatchSlopesToRank(*model_);
     is_int8_ = std::ranges::any_of(model_->get_ops(), [](const auto& op) {
       return std::string_view(op->get_type_name()) == "FakeQuantize";
     });

@@ -1,11 +1,11 @@
-// Changes to the end of a model that make its output cheaper. The engine does the rest.
+// Transformations of a model that make it cheaper for OpenVINO's CPU plugin. Its results stay the same.
 #pragma once
 
 #include "openvino/openvino.hpp"
 
 namespace reelmend::inference {
 
-/// Removes a final depth-to-space by a divisor of `multiple` and returns its factor, else 1. Several planes only in
+/// Removes a final depth-to-space by a divisor of `multiple`, which the engine then does, and returns its factor, else 1. Several planes only in
 /// the order of Network::shuffle (ONNX's CRD); for one plane both orders of ONNX are the same.
 ///
 /// Note [Where the time of a small network goes]
@@ -29,5 +29,14 @@ int RemoveShuffle(ov::Model& model, int multiple);
 /// script that is not kept, one core at 640×360 (193 without, 118 with slices): planes of 16-bit floats (103; they round by up to 0.06
 /// 8-bit levels), a Transpose (129), and slices everywhere (480×270: 59 → 63).
 void CutOutput(ov::Model& model);
+
+/// Gives the slopes of each PReLU as many dimensions as its input has: [C, 1, 1], as PyTorch exports them, becomes [1, C, 1, 1].
+///
+/// Note [Slopes]
+/// A PReLU of one convolution is a part of that convolution. One of a sum (conv0_0 + conv0_2 of `detail-best`) is compiled as a Subgraph, which
+/// can have its channels innermost, as convolutions have them, only if all its inputs have one rank (Subgraph::initSupportedPrimitiveDescriptors).
+/// Otherwise both sums are copied into planes value by value, and the result back. `detail-best` ×2, int8, 960×540, two cores of an
+/// EPYC, ms from OpenVINO's counters: 459, of which copies 95 → 372, none.
+void MatchSlopesToRank(ov::Model& model);
 
 }  // namespace reelmend::inference

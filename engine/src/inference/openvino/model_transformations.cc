@@ -1,4 +1,4 @@
-#include "inference/openvino/model_output.h"
+#include "inference/openvino/model_transformations.h"
 
 #include <algorithm>
 #include <array>
@@ -9,6 +9,7 @@
 #include "inference/openvino/openvino_core.h"
 #include "openvino/op/constant.hpp"
 #include "openvino/op/depth_to_space.hpp"
+#include "openvino/op/prelu.hpp"
 #include "openvino/op/result.hpp"
 #include "openvino/op/slice.hpp"
 
@@ -55,6 +56,18 @@ void CutOutput(ov::Model& model) {
   }
   model.add_results(slices);
   model.remove_result(result);
+}
+
+void MatchSlopesToRank(ov::Model& model) {
+  for (const auto& op : model.get_ops()) {
+    const auto prelu = ov::as_type_ptr<ov::op::v0::PRelu>(op);
+    if (!prelu || prelu->get_input_partial_shape(0).rank() != 4) continue;
+    const auto slopes = ov::as_type_ptr<ov::op::v0::Constant>(prelu->get_input_node_shared_ptr(1));
+    if (!slopes || slopes->get_shape().size() != 3) continue;
+    ov::Shape shape = slopes->get_shape();
+    shape.insert(shape.begin(), 1);
+    prelu->input(1).replace_source_output(std::make_shared<ov::op::v0::Constant>(*slopes, shape));
+  }
 }
 
 }  // namespace reelmend::inference
