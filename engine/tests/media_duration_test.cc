@@ -201,6 +201,29 @@ TEST_F(DurationTest, BelievesAnEditListThatBeginsAtALateFirstTime) {
   EXPECT_NEAR(Enhance(cut, output_, PlainOptions()).duration_s, 1, 0.05);
 }
 
+/// Removes 8 % of a file's bytes at its end; from a tenth on, files are refused.
+void CutOff(const std::string& file) {
+  std::string bytes = ReadFile(file);
+  WriteFile(file, bytes.substr(0, bytes.size() * 92 / 100));
+}
+
+TEST_F(DurationTest, MeasuresWhatIsLeftOfAFileThatIsCutOff) {
+  const struct {
+    const char* name;
+    const char* encode;
+  } kinds[] = {{"front.mp4", "-movflags faststart"},
+               {"fragments.mp4", "-g 250 -sc_threshold 0 -movflags frag_keyframe+empty_moov"},
+               {"a.flv", ""},
+               {"a.avi", "-c:v mpeg4"}};
+  for (const auto& [name, encode] : kinds) {
+    SCOPED_TRACE(name);
+    const std::string file = Clip(name, VideoInput("160x90", 25) + " " + ToneInput(25) + kH264 + "-bf 2 -c:a libmp3lame -b:a 32k " + encode);
+    CutOff(file);
+    const double left = Enhance(file, output_, PlainOptions()).duration_s;
+    for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(file, {ServiceLimits(), walk, {}}).duration_s, left, 0.2) << walk;
+  }
+}
+
 TEST_F(DurationTest, MeasuresPicturesThatEndLongBeforeTheSound) {
   for (const char* name : {"long.mpg", "long.ts"}) {
     const std::string file = Clip(name, VideoInput("160x90", 2) + " " + ToneInput(30) + " -c:v mpeg2video -c:a mp2 -b:a 384k");

@@ -12,6 +12,7 @@
 #include "media/clock_sampler.h"
 #include "media/completeness.h"
 #include "media/container_format.h"
+#include "media/frame_count.h"
 #include "media/matroska.h"
 #include "media/spliced_source.h"
 #include "media/timestamps.h"
@@ -39,8 +40,23 @@ struct Source {
   bool is_indexed() const { return IsFormat(demuxer, "matroska") || IsFormat(demuxer, "asf"); }
 };
 
+/// Note [Durations of files that are cut off]
+/// The header or index of a file still lists what was lost with its end. When all packets are read, only what the file holds counts. So the
+/// rules here look for the last sample that the file holds, too. Otherwise the job would end as `source_changed`.
+
+/// Entry of MP4's index for the last sample that the file holds; -1 if there is none.
+int LastHeld(const Demuxer& demuxer) {
+  AVStream* video = demuxer.video();
+  int last = avformat_index_get_entries_count(video) - 1;
+  for (; last >= 0; --last) {
+    const AVIndexEntry* entry = avformat_index_get_entry(video, last);
+    if (entry->pos + entry->size <= demuxer.size_bytes()) break;
+  }
+  return last;
+}
+
 /// Fragmented MP4: with every stream discarded, libav reads the fragments' headers and skips the media data. Its index then
-/// knows every sample. Returns the decoding time of the last one; nothing if there is none.
+/// knows every sample. Returns the decoding time of the last one that the file holds; nothing if there is none.
 std::optional<std::int64_t> LastIndexed(Demuxer& demuxer) {
   AVStream* video = demuxer.video();
   demuxer.ReadVideoOnly();
@@ -48,8 +64,8 @@ std::optional<std::int64_t> LastIndexed(Demuxer& demuxer) {
   const UniquePacket packet = MakePacket();
   while (demuxer.ReadPacket(packet.get())) av_packet_unref(packet.get());
   video->discard = AVDISCARD_DEFAULT;
-  const int count = avformat_index_get_entries_count(video);
-  return count == 0 ? std::nullopt : std::optional(avformat_index_get_entry(video, count - 1)->timestamp);
+  const int last = LastHeld(demuxer);
+  return last < 0 ? std::nullopt : std::optional(avformat_index_get_entry(video, last)->timestamp);
 }
 
 /// Offset of the first fragment's header (box `moof`, which begins with `mfhd`) in a part of the file; nothing if there is none.
@@ -96,9 +112,15 @@ std::optional<Duration> OfFragments(const Source& source) {
   return Duration{ticks * av_q2d(video.time_base), true};
 }
 
-/// An AVI that declares no end was written to a pipe: everything is read.
-std::optional<Duration> OfPipedAvi(const Source& source) {
-  if (!IsFormat(source.demuxer, "avi") || DeclaredEnd(source.demuxer, source.bytes) >= 0) return std::nullopt;
+/// An AVI that declares no end was written to a pipe: everything is read. So is one that is cut off before its index, from whose size libav
+/// guesses the duration, unless it is large.
+std::optional<Duration> OfAviWithoutIndex(const Source& source) {
+  constexpr std::int64_t kLarge = 256 << 20;
+  if (!IsFormat(source.demuxer, "avi")) return std::nullopt;
+  const std::int64_t size = source.bytes.size();
+  const std::int64_t end = DeclaredEnd(source.demuxer, source.bytes);
+  const bool has_index = IndexedFrames(source.demuxer) >= source.video().nb_frames;
+  if (end >= 0 && (end <= size || has_index || size > kLarge)) return std::nullopt;
   return WalkedDuration(source.demuxer, source.start);
 }
 
@@ -149,11 +171,11 @@ std::optional<Duration> OfWrappedClock(const Source& source) {
 /// Note [Samples at the end]
 /// MP4 states when samples are decoded, and how much later each is shown. libav's duration is that of decoding, or the header's if that is
 /// shorter. With B-frames, the last pictures are decoded some frames before they are shown: after a pause, as before the last picture of a
-/// slide show, that is seconds before. And a header may state far too little. So the samples that may be shown last are read, and count if
-/// they disagree.
+/// slide show, that is seconds before. And a header may state far too little, or list samples that are cut off. So the samples that may be
+/// shown last are read, and count if they disagree.
 Duration SampleTableDuration(Demuxer& demuxer, const SpanMeter& start, double declared_s) {
   AVStream* video = demuxer.video();
-  const int last = avformat_index_get_entries_count(video) - 1;
+  const int last = LastHeld(demuxer);
   const AVIndexEntry* entry = avformat_index_get_entry(video, std::max(0, last - std::max(0, video->codecpar->video_delay)));
   if (entry == nullptr || !demuxer.SeekToIndexed(entry->timestamp)) return {declared_s, false};
   demuxer.ReadVideoOnly();
@@ -179,23 +201,36 @@ std::uint32_t BigEndian(const std::uint8_t* bytes, int count) {
   return value;
 }
 
+constexpr std::size_t kFlashTagHeader = 11;
+
+/// Size of the FLV tag that ends at `end`, where its size stands again in four bytes; 0 if none does.
+std::size_t FlashTagSize(const std::vector<std::uint8_t>& bytes, std::size_t end) {
+  const std::size_t size = BigEndian(&bytes[end - 4], 4);
+  if (size <= kFlashTagHeader || size + 4 > end) return 0;
+  const std::uint8_t* tag = &bytes[end - 4 - size];
+  const int kind = tag[0] & 0x1F;
+  const bool is_known = kind == 8 || kind == 9 || kind == 18;  // sound, video, data
+  const bool is_tag = BigEndian(tag + 1, 3) + kFlashTagHeader == size && BigEndian(tag + 8, 3) == 0;  // the stream's number
+  return is_known && is_tag ? size : 0;
+}
+
 /// FLV declares only the longest stream's duration and has no index, but its tags are followed by their sizes. So this reads
-/// back from the end of the file to the last video tag. Returns 0 if the end is malformed.
+/// back from the end of the file to the last video tag. Returns 0 if there is none.
 Duration DurationToLastTag(const Demuxer& demuxer, const SpanMeter& start, ByteSource& source) {
   constexpr std::int64_t kTailBytes = 1 << 20;
-  constexpr int kTagHeader = 11;
   constexpr int kVideoTag = 9;
   const std::int64_t from = std::max<std::int64_t>(0, source.size() - kTailBytes);
   const std::vector<std::uint8_t> tail = ReadBytes(source, from, kTailBytes);
-  for (std::size_t end = tail.size(); end >= 4 + kTagHeader;) {
-    const std::size_t size = BigEndian(&tail[end - 4], 4);
-    if (size < kTagHeader || size + 4 > end) return {};
+  std::size_t end = tail.size();
+  while (end > kFlashTagHeader + 4 && FlashTagSize(tail, end) == 0) --end;  // a file that is cut off ends in the middle of a tag
+  while (end > kFlashTagHeader + 4) {
+    const std::size_t size = FlashTagSize(tail, end);
+    if (size == 0) return {};
     const std::uint8_t* tag = &tail[end - 4 - size];
-    if (BigEndian(tag + 1, 3) + kTagHeader != size) return {};
     const std::uint32_t time_ms = BigEndian(tag + 4, 3) | std::uint32_t{tag[7]} << 24;
     const double interval_s = static_cast<double>(NominalInterval(*demuxer.video())) * av_q2d(demuxer.video()->time_base);
     // A video tag of 5 bytes only marks the end of the sequence. The time of a tag is that of decoding.
-    if ((tag[0] & 0x1F) == kVideoTag && size > kTagHeader + 5) {
+    if ((tag[0] & 0x1F) == kVideoTag && size > kFlashTagHeader + 5) {
       return {time_ms / 1000.0 - start.first_decode_s() - start.undecodable_lead_s() + interval_s, false};
     }
     end -= 4 + size;
@@ -243,7 +278,7 @@ std::optional<Duration> OfStreamedMatroska(const Source& source) {
 
 /// Each returns nothing for a source that it is not made for. The first answer counts.
 constexpr std::optional<Duration> (*kRules[])(const Source&) = {
-    OfFragments, OfPipedAvi, OfAviIndex, OfSampledClock, OfWrappedClock, OfStream, OfFlash, OfTail, OfContainer, OfStreamedMatroska};
+    OfFragments, OfAviWithoutIndex, OfAviIndex, OfSampledClock, OfWrappedClock, OfStream, OfFlash, OfTail, OfContainer, OfStreamedMatroska};
 
 }  // namespace
 
