@@ -201,6 +201,25 @@ TEST_F(DurationTest, BelievesAnEditListThatBeginsAtALateFirstTime) {
   EXPECT_NEAR(Enhance(cut, output_, PlainOptions()).duration_s, 1, 0.05);
 }
 
+/// Sets the duration of the second edit of the first edit list, in milliseconds.
+void SetSecondEdit(const std::string& file, std::uint32_t milliseconds) {
+  std::string bytes = ReadFile(file);
+  const std::size_t at = bytes.find("elst") + 24;
+  ASSERT_EQ(bytes[at - 13], 2) << "edits";
+  for (std::size_t i = 0; i < 4; ++i) bytes[at + i] = static_cast<char>(milliseconds >> (24 - 8 * i) & 0xFF);
+  WriteFile(file, bytes);
+}
+
+TEST_F(DurationTest, MeasuresALateVideoWhoseEndTheEditListCutsOff) {
+  for (const std::string frames : {"-bf 0", "-bf 2 -x264-params b-adapt=0"}) {
+    const std::string whole = Clip("whole.mp4", VideoInput("160x90", 6) + kH264 + frames);
+    const std::string file = Clip("late.mp4", "-itsoffset 5 -i '" + whole + "' " + ToneInput(11) + " -c:v copy -c:a aac");
+    SetSecondEdit(file, 2000);
+    for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(file, {ServiceLimits(), walk, {}}).duration_s, 2, 0.1) << walk;
+    EXPECT_NEAR(Enhance(file, output_, PlainOptions()).duration_s, 2, 0.1);
+  }
+}
+
 /// Removes 8 % of a file's bytes at its end; from a tenth on, files are refused.
 void CutOff(const std::string& file) {
   std::string bytes = ReadFile(file);

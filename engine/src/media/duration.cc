@@ -44,13 +44,13 @@ struct Source {
 /// The header or index of a file still lists what was lost with its end. When all packets are read, only what the file holds counts. So the
 /// rules here look for the last sample that the file holds, too. Otherwise the job would end as `source_changed`.
 
-/// Entry of MP4's index for the last sample that the file holds; -1 if there is none.
+/// Entry of MP4's index for the last sample that the file holds and that the edit list does not cut off; -1 if there is none.
 int LastHeld(const Demuxer& demuxer) {
   AVStream* video = demuxer.video();
   int last = avformat_index_get_entries_count(video) - 1;
   for (; last >= 0; --last) {
     const AVIndexEntry* entry = avformat_index_get_entry(video, last);
-    if (entry->pos + entry->size <= demuxer.size_bytes()) break;
+    if (entry->pos + entry->size <= demuxer.size_bytes() && (entry->flags & AVINDEX_DISCARD_FRAME) == 0) break;
   }
   return last;
 }
