@@ -201,6 +201,13 @@ TEST_F(DurationTest, BelievesAnEditListThatBeginsAtALateFirstTime) {
   EXPECT_NEAR(Enhance(cut, output_, PlainOptions()).duration_s, 1, 0.05);
 }
 
+TEST_F(DurationTest, MeasuresAnIvfThatWasWrittenToAPipe) {
+  const std::string file = folder_.File("piped.ivf");
+  Ffmpeg(VideoInput("160x90", 4) + " -c:v libvpx-vp9 -deadline realtime -cpu-used 8 -f ivf - > '" + file + "'");
+  for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(file, {ServiceLimits(), walk, {}}).duration_s, 4, 0.1) << walk;
+  EXPECT_NEAR(Enhance(file, output_, PlainOptions()).duration_s, 4, 0.1);
+}
+
 /// Sets the duration of the second edit of the first edit list, in milliseconds.
 void SetSecondEdit(const std::string& file, std::uint32_t milliseconds) {
   std::string bytes = ReadFile(file);

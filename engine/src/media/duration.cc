@@ -155,6 +155,13 @@ std::optional<Duration> OfAviIndex(const Source& source) {
   return Duration{std::max(seconds, source.start.duration_s()), false};
 }
 
+/// An IVF that was written to a pipe has a placeholder for its length: everything is read.
+std::optional<Duration> OfPipedIvf(const Source& source) {
+  constexpr std::int64_t kPlaceholder = 0xFFFFFFFF;
+  if (!IsFormat(source.demuxer, "ivf") || source.video().duration != kPlaceholder) return std::nullopt;
+  return WalkedDuration(source.demuxer, source.start);
+}
+
 /// Transport and program streams.
 std::optional<Duration> OfSampledClock(const Source& source) { return SampledDuration(source.demuxer, source.start); }
 
@@ -278,7 +285,7 @@ std::optional<Duration> OfStreamedMatroska(const Source& source) {
 
 /// Each returns nothing for a source that it is not made for. The first answer counts.
 constexpr std::optional<Duration> (*kRules[])(const Source&) = {
-    OfFragments, OfAviWithoutIndex, OfAviIndex, OfSampledClock, OfWrappedClock, OfStream, OfFlash, OfTail, OfContainer, OfStreamedMatroska};
+    OfFragments, OfAviWithoutIndex, OfAviIndex, OfPipedIvf, OfSampledClock, OfWrappedClock, OfStream, OfFlash, OfTail, OfContainer, OfStreamedMatroska};
 
 }  // namespace
 
