@@ -79,5 +79,13 @@ TEST_F(TracksTest, SoundThatTwoProgrammesShareBelongsToBoth) {
   EXPECT_EQ(ProbeFile(file).audio.size(), 1U);
 }
 
+TEST_F(TracksTest, TakesSoundThatATransportStreamCallsPrivate) {
+  const std::string file = Clip("a.m2ts", VideoInput("160x90", 2) + " " + ToneInput(2) + kH264 + "-c:a aac");
+  ASSERT_NE(testing::StreamFacts(file, "a").at("codec_tag").find("0x0006"), std::string::npos);
+  ASSERT_EQ(ProbeFile(file).audio.size(), 1U);
+  Enhance(file, output_, PlainOptions());
+  EXPECT_EQ(testing::CountPackets(output_, "a:0"), testing::CountPackets(file, "a:0"));
+}
+
 }  // namespace
 }  // namespace reelmend

@@ -60,6 +60,19 @@ bool HasLateStream(const AVFormatContext& context) {
   return (format == "mpegts" || format == "mpeg") && std::any_of(context.streams, context.streams + context.nb_streams, IsLate);
 }
 
+/// Whether a stream may be part of the film, or become one: libav names the type of some when it has read a packet.
+bool MayBeWanted(const AVFormatContext& context, const AVCodecParameters& codec, bool with_subtitles) {
+  switch (codec.codec_type) {
+    case AVMEDIA_TYPE_UNKNOWN:
+    case AVMEDIA_TYPE_VIDEO:
+    case AVMEDIA_TYPE_AUDIO: return true;
+    case AVMEDIA_TYPE_SUBTITLE: return with_subtitles && IsTextSubtitle(codec.codec_id);
+    // Sound of a transport stream that only states that it is private, as in AVCHD files that FFmpeg has made.
+    case AVMEDIA_TYPE_DATA: return codec.codec_id == AV_CODEC_ID_BIN_DATA && std::string_view(context.iformat->name) == "mpegts";
+    default: return false;
+  }
+}
+
 /// Samples of the chosen streams that lie beyond the end of the file, by the container's index.
 std::int64_t CountMissingSamples(const AVFormatContext& context, std::int64_t size) {
   std::int64_t missing = 0;
@@ -190,9 +203,7 @@ void Demuxer::Describe() {
     // Checked before libav allocates a frame of this size.
     if (codec.codec_type == AVMEDIA_TYPE_VIDEO) CheckPixelLimit(codec.width, codec.height, options_.limits);
     // Set now, because the packets read by avformat_find_stream_info are the first ones that are handed out.
-    const bool is_wanted = codec.codec_type == AVMEDIA_TYPE_VIDEO || codec.codec_type == AVMEDIA_TYPE_AUDIO ||
-                           (options_.with_subtitles && IsTextSubtitle(codec.codec_id));
-    if (!is_wanted && codec.codec_type != AVMEDIA_TYPE_UNKNOWN) context_->streams[i]->discard = AVDISCARD_ALL;
+    if (!MayBeWanted(*context_, codec, options_.with_subtitles)) context_->streams[i]->discard = AVDISCARD_ALL;
   }
   std::vector<Dictionary> settings(context_->nb_streams);
   std::vector<AVDictionary*> entries;
