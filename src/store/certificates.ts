@@ -6,7 +6,7 @@ import { isOfAccount } from './account-lists.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { destroyIsQueued, enqueueDestroy } from './queue.ts';
-import { certificates, type DeletedBy, jobs, type ObjectRole, objects, segments, uploads } from './schema.ts';
+import { certificates, type DeletedBy, idOfJob, jobs, type ObjectRole, objects, segments, uploads } from './schema.ts';
 import type { CertificateState, CertificateStore } from './types.ts';
 
 /** The facts of a certificate before it is signed. */
@@ -91,8 +91,7 @@ function stateOf({ deletedAt, jws }: { deletedAt: Date | null; jws: string | nul
   return { state: deletedAt === null ? 'not_deleted' : 'pending' };
 }
 
-/** The collation of `jobs.id` is "C". A comparison with it could not use the index of certificates, which has the default one. */
-const isOfJob = sql`${certificates.jobId} = ${jobs.id} COLLATE "default"`;
+const isOfJob = sql`${certificates.jobId} = ${idOfJob}`;
 
 /**
  * The column finds the rows by its index. The certificates themselves decide, whatever set the column. The LIMIT makes PostgreSQL
@@ -105,7 +104,7 @@ const isDue = and(
 
 /** No worker has a lease on the job or on one of its segments, not even of an earlier plan: with a lease, it may still have the video. */
 const hasNoWorker = sql`coalesce(greatest(${jobs.leaseExpiresAt}, ${jobs.formerLeasesExpireAt}) < clock_timestamp(), true)
-  AND NOT EXISTS (SELECT FROM ${segments} s WHERE s.job_id = ${jobs.id} AND s.lease_expires_at >= clock_timestamp())`;
+  AND NOT EXISTS (SELECT FROM ${segments} s WHERE s.job_id = ${idOfJob} AND s.lease_expires_at >= clock_timestamp())`;
 
 /**
  * Issues the certificate in one transaction with its audit entry. Returns false and writes nothing if it is not due, if a

@@ -18,7 +18,7 @@ import { isOpen, allowsTransition } from './job-states.ts';
 import { postTransfer } from './ledger.ts';
 import { markStored, type StoredFile } from './objects.ts';
 import { dequeueSegments, enqueueDestroy, enqueueStep, hasUsableRow, queuedSteps } from './queue.ts';
-import { type DeviceClass, jobs, longestEtaS, objects, type segments, type Step } from './schema.ts';
+import { type DeviceClass, idOfJob, jobs, longestEtaS, objects, type segments, type Step } from './schema.ts';
 
 /**
  * The times (`…ForS`, in seconds) are those when the lease was acquired, and null if the last attempt ended in another way. The
@@ -279,7 +279,7 @@ const waitsFor = (jobId: string, step: Step, owner: string | null = null) =>
 
 /** The condition that the job's pieces are of that engine, or of workers that named none. */
 const isJoinedBy = (engine: string | null) =>
-  sql`NOT EXISTS (SELECT FROM segments s WHERE s.job_id = ${jobs.id} AND s.engine IS NOT NULL AND s.engine IS DISTINCT FROM ${engine}::text)`;
+  sql`NOT EXISTS (SELECT FROM segments s WHERE s.job_id = ${idOfJob} AND s.engine IS NOT NULL AND s.engine IS DISTINCT FROM ${engine}::text)`;
 
 /** Queues the deletion of objects that earlier attempts left in the storage. */
 async function enqueueLeftovers(tx: Tx, row: JobRow): Promise<void> {

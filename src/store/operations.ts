@@ -172,7 +172,7 @@ async function overview(db: Db): Promise<Overview> {
       -- A step that has begun after all has its wait until it ends.
       (SELECT extract(epoch FROM now() - least(min(j.disk_wait_since) FILTER (WHERE j.lease_owner IS NULL), min(s.since)))
         FROM jobs j LEFT JOIN LATERAL (SELECT min(disk_wait_since) AS since FROM segments
-          WHERE job_id = j.id AND j.step = 'segments' AND lease_owner IS NULL) s ON true
+          WHERE job_id = j.id COLLATE "default" AND j.step = 'segments' AND lease_owner IS NULL) s ON true
         WHERE j.status = 'running' AND j.deleted_at IS NULL) AS "diskWait",
       (SELECT count(*) FROM jobs WHERE status = 'error' AND finished_at > now() - interval '1 day') AS failed,
       (SELECT count(*) FROM webhook_deliveries WHERE state = 'pending') AS pending,

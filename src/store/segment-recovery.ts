@@ -4,7 +4,7 @@ import { type Batch, type Db, transact, withEach } from './database.ts';
 import { allowsTransition } from './job-states.ts';
 import { failRow, sweepEach, type SweptLeases } from './leases.ts';
 import { enqueueDestroy, enqueueNextSegments, enqueueSegment, hasUsableRow } from './queue.ts';
-import { jobs, segments } from './schema.ts';
+import { idOfJob, jobs, segments } from './schema.ts';
 import { idle, isSegment, isWanted, queueRow, startOver } from './segment-rows.ts';
 
 /** Whether a worker `w` enhances videos on a device of this class. */
@@ -13,7 +13,7 @@ const hasAnyClass = sql`cardinality(w.device_classes) > 0`;
 /** Whether a worker `w` has the engine of the segment `s`. */
 const hasEngine = sql`(s.engine IS NULL OR w.engine = s.engine)`;
 const isAnyWorker = (condition: SQL) => sql`EXISTS (SELECT FROM workers w WHERE ${condition})`;
-const isAnySegment = (condition: SQL) => sql`EXISTS (SELECT FROM segments s WHERE s.job_id = ${jobs.id} AND ${condition})`;
+const isAnySegment = (condition: SQL) => sql`EXISTS (SELECT FROM segments s WHERE s.job_id = ${idOfJob} AND ${condition})`;
 
 /**
  * Whether the job waits for a device class or an engine that no worker has, although others run. While a segment is made, the job does

@@ -1,4 +1,5 @@
 /** Jobs, their stored objects and their segments. */
+import { sql } from '../orm.ts';
 import { boolean, doublePrecision, integer, jsonb, pgTable, primaryKey, smallint, text } from 'drizzle-orm/pg-core';
 import type { JobErrorCode } from '../../domain/errors.ts';
 import type { AppliedEnhancements, Enhancements, JobPicture, JobStatus, MeasuredSource, Mode, OutputFacts, OutputSettings, Resolution, Tier } from '../../domain/job.ts';
@@ -99,6 +100,12 @@ export const jobNames = pgTable(
   },
   (table) => [primaryKey({ columns: [table.accountId, table.mode, table.jobId] })],
 );
+
+/**
+ * The id of a job, for comparisons with columns that refer to it, such as `segments.job_id`. The collation of `jobs.id` is "C". With it, PostgreSQL
+ * could not use their indexes, which have the default one.
+ */
+export const idOfJob = sql`${jobs.id} COLLATE "default"`;
 
 export type DeletedBy = 'customer' | 'retention' | 'operator';
 
