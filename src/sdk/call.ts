@@ -76,6 +76,13 @@ export function retryDelayMs(error: unknown, attempt: number, random = Math.rand
   return Math.max(backoff / 2, retryAfterS * 1000) + (random() * backoff) / 2;
 }
 
+/** Throws for NaN, such as Number() of a variable that is not set. No count is greater than NaN, so the retries would never end. */
+export function assertNumbers(options: Record<string, number | undefined>): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (value !== undefined && Number.isNaN(Number(value))) throw new TypeError(`${name} must be a number.`);
+  }
+}
+
 /**
  * Retries every operation that may be repeated: all but a few are idempotent, creation of jobs, previews and uploads through its
  * Idempotency-Key.
@@ -90,6 +97,7 @@ async function attempt<Data>(
   options: CallOptions,
 ): Promise<Answer<Data>> {
   const { signal } = options;
+  assertNumbers({ maxRetries: options.maxRetries, timeoutMs: options.timeoutMs });
   const ms = options.timeoutMs ?? timeoutMs;
   for (let attempts = 1; ; attempts += 1) {
     const error = () => new ReelmendTimeoutError(`The service did not respond within ${ms} ms.`, { attempts });
@@ -113,7 +121,7 @@ function read<Data>({ data, error, request, response }: Outcome<Data>, attempts:
   if (response === undefined) {
     throw new ReelmendConnectionError('The service did not respond.', { attempts, cause: error });
   }
-  if (!response.ok) throw apiError(response, error, { attempts });
+  if (!response.ok) throw withHint(apiError(response, error, { attempts }));
   try {
     if (data === undefined) throw error;
     const parsed = parse(data, response.headers.get('Content-Type') ?? '') as Data;
@@ -123,6 +131,13 @@ function read<Data>({ data, error, request, response }: Outcome<Data>, attempts:
     const hint = cause instanceof WrongType ? ' It does not come from the API: check baseUrl.' : '';
     throw new ReelmendConnectionError(`The response with status ${response.status} could not be read.${hint}`, { attempts, cause });
   }
+}
+
+/** A missing job has a code of its own, so that these two mean a wrong URL of the service: /v1 at its end, or another server. */
+function withHint(error: ReelmendApiError): ReelmendApiError {
+  const isWrongPath = error.status === 404 && (error.code === 'not_found' || error.code === 'unknown');
+  if (isWrongPath) error.message += ' Check the URL of the service (baseUrl): the client adds /v1 itself.';
+  return error;
 }
 
 class WrongType extends SyntaxError {}

@@ -1,5 +1,5 @@
 /** The client: calls by resource, on top of the generated functions. */
-import { makeCall, type Call, type CallOptions } from './call.ts';
+import { assertNumbers, makeCall, type Call, type CallOptions } from './call.ts';
 import { createClient, type Client } from './client/index.ts';
 import { checkedTarget, downloadBlob, type DownloadDefaults, type DownloadedFile, downloadFile, type DownloadOptions, downloadStream } from './download.ts';
 import { enhance, type EnhanceInput, type EnhanceOptions } from './enhance.ts';
@@ -222,6 +222,7 @@ export function createReelmend(options: ReelmendOptions = {}): Reelmend {
   // A header can contain visible ASCII only. The message omits the key, since messages are often logged.
   if (typeof apiKey !== 'string' || !/^[!-~]+$/.test(apiKey))
     throw new TypeError('apiKey must be an API key of the service.');
+  assertNumbers({ maxRetries, timeoutMs });
   const client = createClient({
     baseUrl: checkedBaseUrl(baseUrl),
     auth: () => apiKey,

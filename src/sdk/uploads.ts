@@ -1,5 +1,5 @@
 /** Sends a file in parts, and continues after a broken connection. */
-import { isTransient, retryDelayMs, signedUrlError, type CallOptions } from './call.ts';
+import { assertNumbers, isTransient, retryDelayMs, signedUrlError, type CallOptions } from './call.ts';
 import { ReelmendConnectionError, ReelmendTimeoutError, UploadFailedError } from './errors.ts';
 import { throughOutage } from './outage.ts';
 import { pause, withTimeLimit } from './pause.ts';
@@ -57,6 +57,7 @@ export async function sendFile(
   file: Blob,
   options: UploadOptions = {},
 ): Promise<Upload> {
+  assertBlob(file);
   const { name = (file as Partial<File>).name, idempotencyKey, ...rest } = options;
   if (name === undefined || name === '') throw new TypeError('The file has no name: give one in the option `name`.');
   assertChecksums();
@@ -71,6 +72,7 @@ export async function resumeFile(
   { id, file }: { id: string; file: Blob },
   options: SendOptions = {},
 ): Promise<Upload> {
+  assertBlob(file);
   const upload = await calls.get(id, callOptions(options));
   if (upload.size_bytes !== file.size) {
     throw new TypeError(`The file has ${file.size} bytes; the upload was begun for ${upload.size_bytes}.`);
@@ -106,6 +108,7 @@ interface Sending {
 async function send(calls: UploadCalls, defaults: SendDefaults, sending: Sending): Promise<Upload> {
   const { file, options } = sending;
   let { upload } = sending;
+  assertNumbers({ maxRetries: options.maxRetries, timeoutMs: options.timeoutMs, parallelParts: options.parallelParts });
   if (upload.status === 'waiting') {
     assertChecksums();
     upload = await sendParts(calls, defaults, sending);
@@ -199,6 +202,12 @@ async function hashParts(file: Blob, partSize: number, signal: AbortSignal | und
     hashes.push(Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join(''));
   }
   return hashes;
+}
+
+/** For JavaScript: a path, a Buffer or a stream has no size. */
+function assertBlob(file: Partial<Blob> | null | undefined): void {
+  if (typeof file?.size === 'number' && typeof file.slice === 'function') return;
+  throw new TypeError('The file must be a Blob: a File of a form, or `await openAsBlob(path)` of node:fs.');
 }
 
 /** For before anything is begun or sent: the checksums are computed at the end. */

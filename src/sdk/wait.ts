@@ -1,5 +1,5 @@
 /** Waits for a job or a preview by polling. */
-import type { CallOptions } from './call.ts';
+import { assertNumbers, type CallOptions } from './call.ts';
 import { JobFailedError, PreviewFailedError, WaitTimeoutError } from './errors.ts';
 import { throughOutage } from './outage.ts';
 import { pause, withTimeLimit } from './pause.ts';
@@ -64,6 +64,7 @@ interface WaitForEnd<T> extends WaitOptions<T> {
 
 async function waitForEnd<T extends Pick<Job, 'status' | 'eta_seconds'>>(get: (options: CallOptions) => Promise<T>, options: WaitForEnd<T>): Promise<T> {
   const { signal, onProgress, timeoutMs, pollIntervalMs = 1000, maxPollIntervalMs = Math.max(5000, pollIntervalMs) } = options;
+  assertNumbers({ timeoutMs, pollIntervalMs, maxPollIntervalMs });
   let latest: T | undefined;
   const error = () => options.timedOut(latest);
   return withTimeLimit({ ms: timeoutMs, signal, error }, async (inner) => {

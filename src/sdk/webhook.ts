@@ -26,7 +26,7 @@ export interface VerifyWebhookOptions {
 }
 
 export type WebhookProblem =
-  /** The secret is not `whsec_` and base64. The receiver is misconfigured. */
+  /** The secret is not `whsec_` and base64, or there is none. The receiver is misconfigured. */
   | 'invalid_secret'
   | 'missing_header'
   | 'invalid_header'
@@ -73,7 +73,9 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
 
   const signed = standard.flatMap((entry) => (entry.startsWith('v1,') ? decode(entry.slice(3)) : []));
   const content = concat(new TextEncoder().encode(`${id}.${timestamp}.`), body);
-  const keys = await Promise.all([options.secret].flat().map(importKeys));
+  const secrets = [options.secret].flat();
+  if (secrets.length === 0) throw new WebhookVerificationError('invalid_secret', 'There is no secret.');
+  const keys = await Promise.all(secrets.map(importKeys));
   const standardMatches = await anyMatches(keys.map(({ standard: key }) => key), signed, content);
   // During a rotation webhook-signature carries both signatures, but this header only one of them.
   const serviceKeys = keys.map(({ service: key }) => key);

@@ -324,6 +324,13 @@ it('a page of something else than the API names baseUrl', async () => {
   expect((error as Error).message).toMatch(/not come from the API: check baseUrl/);
 });
 
+it('no path of the API, such as /v1/v1/account, names baseUrl; a missing job does not', async () => {
+  const messageOf = async (answer: Response) => ((await settle(fakeService([answer]).reelmend.account.get())).error as Error).message;
+  expect(await messageOf(refusal(404, 'not_found'))).toBe('It is not_found. Check the URL of the service (baseUrl): the client adds /v1 itself.');
+  expect(await messageOf(new Response('<html>', { status: 404 }))).toMatch(/^The service returned the status 404\. Check the URL/);
+  expect(await messageOf(refusal(404, 'job_not_found'))).toBe('It is job_not_found.');
+});
+
 describe('Retry-After', () => {
   it('is seconds or a date', () => {
     vi.setSystemTime('2026-11-21T08:00:00Z');
@@ -420,6 +427,16 @@ describe('senseless arguments', () => {
     const { reelmend } = fakeService([json(jobView())]);
     expect((await reelmend.jobs.get(jobId)).id).toBe(jobId);
     expect(() => createReelmend({ ...good, baseUrl: 'api.example.com' })).toThrow('baseUrl must be');
+  });
+
+  it('a number that is none is refused: no count is greater than NaN, so the retries would never end', async () => {
+    for (const name of ['maxRetries', 'timeoutMs'] as const) {
+      expect(() => createReelmend({ ...good, [name]: Number(undefined) }), name).toThrow(new TypeError(`${name} must be a number.`));
+      const { reelmend, requests } = fakeService([json(jobView())]);
+      const { error } = await settle<unknown>(reelmend.jobs.get(jobId, { [name]: Number.NaN }));
+      expect(error).toEqual(new TypeError(`${name} must be a number.`));
+      expect(requests).toHaveLength(0);
+    }
   });
 
   it('a key that no header can hold is refused and not repeated', () => {

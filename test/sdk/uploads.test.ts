@@ -85,6 +85,17 @@ describe('uploads.create', () => {
     expect(await reelmend.uploads.create(blob, { name: 'C:\\films\\a\u0001.mov' })).toMatchObject({ file_name: 'a_.mov' });
   });
 
+  it('says what a file is, for a path, a buffer, a stream or nothing', async () => {
+    const { reelmend, requests } = fakeService([json({}, 201)]);
+    for (const wrong of ['film.mov', Buffer.from('abc'), new Blob(['abc']).stream(), undefined]) {
+      const file = wrong as unknown as Blob;
+      for (const call of [reelmend.uploads.create(file, { name: 'film.mov' }), reelmend.uploads.resume('upl_x', file), reelmend.enhance({ file, resolution: '1080p' })]) {
+        await expect(call).rejects.toThrow('The file must be a Blob: a File of a form, or `await openAsBlob(path)` of node:fs.');
+      }
+    }
+    expect(requests).toHaveLength(0);
+  });
+
   it('continues after broken connections, and sends again only what did not arrive', async () => {
     let lost = 0;
     const { api, parts, reelmend } = service(async (request, next) => {
@@ -291,6 +302,15 @@ describe('without WebCrypto, as in a page over http', () => {
 });
 
 describe('sendUpload', () => {
+  it('takes no count that is no number: without an end it would send again, or send nothing', async () => {
+    const upload = { id: 'upl_x', status: 'waiting', size_bytes: 3, received_bytes: 0, part_size_bytes: 3, parts: [] } as unknown as Upload;
+    const unused = () => Promise.reject(new Error('This must not be called.'));
+    for (const name of ['maxRetries', 'parallelParts']) {
+      const sending = sendUpload({ upload, file: new Blob(['abc']), get: unused, complete: unused, [name]: Number.NaN });
+      await expect(sending).rejects.toThrow(new TypeError(`${name} must be a number.`));
+    }
+  });
+
   it('sends a file from a page whose server has the key', async () => {
     const { api, reelmend } = service();
     const server: Pick<Reelmend['uploads'], 'get' | 'complete'> = reelmend.uploads;

@@ -28,6 +28,15 @@ const running = (progress: number, eta: number | null = null) =>
 const done = json(jobView({ status: 'done', progress: 1, eta_seconds: 0 }));
 
 describe('waiting', () => {
+  it('takes no interval that is no number: it would poll without a pause', async () => {
+    for (const name of ['pollIntervalMs', 'maxPollIntervalMs', 'timeoutMs']) {
+      const { reelmend, requests } = fakeService([queued, done]);
+      const { error } = await settle(reelmend.waitForJob(jobId, { [name]: Number.NaN }));
+      expect(error).toEqual(new TypeError(`${name} must be a number.`));
+      expect(requests).toHaveLength(0);
+    }
+  });
+
   it('polls until the job is done, and reports every state', async () => {
     const { reelmend } = fakeService([queued, running(0.1), running(0.6), done]);
     const seen: number[] = [];

@@ -275,6 +275,10 @@ describe('a webhook is refused', () => {
     expect(await codeOf({ body: bytes, headers: sent, secret })).toBe('invalid_body');
   });
 
+  it('or rather the receiver is, without a secret', async () => {
+    expect(await codeOf({ body, headers: headers(), secret: [] })).toBe('invalid_secret');
+  });
+
   it.each(['', 'whsec_', 'svc_test_abc', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'whsec_!!!', 'whsec_A', 'whsec_AB=C'])(
     'or rather the receiver is, with the secret %j',
     async (bad) => {
