@@ -3028,7 +3028,7 @@ export type CreateJobErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -3108,7 +3108,7 @@ export type CreateQuoteErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -3561,7 +3561,7 @@ export type CreatePreviewErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -3811,7 +3811,7 @@ export type CreateUploadErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -4003,7 +4003,7 @@ export type CompleteUploadErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -4246,7 +4246,7 @@ export type UpdateAccountErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -4487,7 +4487,7 @@ export type CreateWebhookEndpointErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -4673,7 +4673,7 @@ export type UpdateWebhookEndpointErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -4859,7 +4859,7 @@ export type TestWebhookEndpointErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -5303,7 +5303,7 @@ export type ConsoleSignUpErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -5368,7 +5368,7 @@ export type ConsoleSignInErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -5521,7 +5521,7 @@ export type ConsoleChangePasswordErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -5580,7 +5580,7 @@ export type ConsoleUsePasswordLinkErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -5691,7 +5691,7 @@ export type ConsoleBeginTwoFactorErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -5762,7 +5762,7 @@ export type ConsoleConfirmTwoFactorErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -5832,7 +5832,7 @@ export type ConsoleReplaceRecoveryCodesErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -5902,7 +5902,7 @@ export type ConsoleDisableTwoFactorErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -6130,7 +6130,7 @@ export type ConsoleUpdateAccountErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -6326,7 +6326,7 @@ export type ConsoleChangeRoleErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -6452,7 +6452,7 @@ export type ConsoleInviteErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -6569,7 +6569,7 @@ export type ConsoleGetInvitationErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -6628,7 +6628,7 @@ export type ConsoleAcceptInvitationErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -6753,7 +6753,7 @@ export type ConsoleCreateKeyErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -6887,7 +6887,7 @@ export type ConsoleRenameKeyErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -6969,7 +6969,7 @@ export type ConsoleRotateKeyErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -7127,7 +7127,7 @@ export type ConsoleCreateJobErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -7206,7 +7206,7 @@ export type ConsoleCreateQuoteErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -7551,7 +7551,7 @@ export type ConsoleCreatePreviewErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -7737,7 +7737,7 @@ export type ConsoleCreateUploadErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -7927,7 +7927,7 @@ export type ConsoleCompleteUploadErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -8308,7 +8308,7 @@ export type ConsoleTestWebhookErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -8420,7 +8420,7 @@ export type ConsoleCreateWebhookEndpointErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -8554,7 +8554,7 @@ export type ConsoleUpdateWebhookEndpointErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -8746,7 +8746,7 @@ export type ConsoleTestWebhookEndpointErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -9322,7 +9322,7 @@ export type OperatorDecideErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -9406,7 +9406,7 @@ export type OperatorGrantErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -9495,7 +9495,7 @@ export type OperatorWithdrawErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -9569,7 +9569,7 @@ export type OperatorSetPlanErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -9643,7 +9643,7 @@ export type OperatorSetQuotasErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -9717,7 +9717,7 @@ export type OperatorCloseAccountErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -9857,7 +9857,7 @@ export type OperatorChangeRoleErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**

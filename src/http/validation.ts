@@ -112,6 +112,8 @@ function sentence(target: Target, name: string, issue: Issue, value: unknown): s
   if (fields !== undefined) return `Exactly one of the fields ${fields.map((field) => `"${field}"`).join(' and ')} is required.`;
   if (issue.code === 'unrecognized_keys') return `There is no ${noun} "${name}".`;
   if (value === undefined) return `The ${noun} "${name}" is required.`;
+  // Of several values each may be valid.
+  if (target === 'query' && Array.isArray(value)) return `The ${noun} "${name}" may occur only once.`;
   return `The ${noun} "${name}" ${reasonOf(issue)}.`;
 }
 

@@ -1703,7 +1703,7 @@ export type CreateJobErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -1783,7 +1783,7 @@ export type CreateQuoteErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -2236,7 +2236,7 @@ export type CreatePreviewErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -2486,7 +2486,7 @@ export type CreateUploadErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -2678,7 +2678,7 @@ export type CompleteUploadErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -2921,7 +2921,7 @@ export type UpdateAccountErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -3162,7 +3162,7 @@ export type CreateWebhookEndpointErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -3348,7 +3348,7 @@ export type UpdateWebhookEndpointErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -3534,7 +3534,7 @@ export type TestWebhookEndpointErrors = {
      */
     413: Error;
     /**
-     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8, or it is compressed. Code: `unsupported_media_type`.
      */
     415: Error;
     /**

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { parseStrictJson } from '../../src/http/strict-json.ts';
 import { errorOf, installed, makeApi } from '../helpers/http.ts';
@@ -175,6 +176,19 @@ describe('POST /v1/jobs refuses bodies that are no good JSON', () => {
       expect(await errorOf(response)).toMatchObject({ code: 'payload_too_large', type: 'validation_error' });
     }
     expect(pulled).toBeLessThan(30);
+  });
+
+  it('415 for a compressed body, which is not blamed for being no UTF-8', async () => {
+    const api = makeApi();
+    const send = (body: string | Uint8Array, encoding: string) =>
+      api.request('/v1/jobs', { method: 'POST', body, headers: { 'Content-Type': 'application/json', 'Content-Encoding': encoding } });
+    for (const [body, encoding] of [[gzipSync(JSON.stringify(input)), 'gzip'], [JSON.stringify(input), 'br']] as const) {
+      const response = await send(body, encoding);
+      expect(response.status, encoding).toBe(415);
+      const message = 'The request body must not be compressed: send it without Content-Encoding.';
+      expect(await errorOf(response)).toMatchObject({ code: 'unsupported_media_type', message });
+    }
+    expect((await send(JSON.stringify(input), 'identity')).status).toBe(201);
   });
 
   it('415 for anything that is not JSON in UTF-8', async () => {

@@ -321,6 +321,17 @@ describe('GET /v1/jobs', () => {
   }
 });
 
+describe('a query parameter that occurs twice', () => {
+  it.each(['limit', 'status', 'metadata', 'created_after'])('is refused for that, not for its values: %s', async (name) => {
+    const value = { limit: '5', status: 'done', metadata: 'a=b', created_after: '2026-11-21T07:59:55Z' }[name]!;
+    const pair = `${name}=${encodeURIComponent(value)}`;
+    const api = makeApi();
+    expect((await api.request(`/v1/jobs?${pair}`)).status).toBe(200);
+    const error = await errorOf(await api.request(`/v1/jobs?${pair}&${pair}`));
+    expect(error).toMatchObject({ message: `The query parameter "${name}" may occur only once.`, param: `/${name}` });
+  });
+});
+
 describe('GET /v1/jobs/{id}/result', () => {
   it('200 with a fresh link for an hour, and the words of the specification', async () => {
     const api = makeApi();

@@ -88,6 +88,10 @@ export function jsonBody(options: JsonBodyOptions) {
     if (type === undefined || !jsonType.test(type)) {
       throw new ReelmendError('unsupported_media_type', 'The request body must be application/json in UTF-8.');
     }
+    // Compressed bytes would be refused as no UTF-8, which blames something else.
+    if (!/^(?:identity)?$/i.test(c.req.header('Content-Encoding') ?? '')) {
+      throw new ReelmendError('unsupported_media_type', 'The request body must not be compressed: send it without Content-Encoding.');
+    }
     const text = decode(bytes);
     parseStrictJson(text);
     // The validators know fewer spellings, and refuse `application/json;`.
