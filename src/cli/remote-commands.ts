@@ -4,7 +4,7 @@
  */
 import { basename, resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { DownloadedFile, DownloadProgress, Job, JobStatus, Reelmend, TimeEstimate, Upload } from '../sdk/index.ts';
+import type { DownloadProgress, Job, JobStatus, Reelmend, TimeEstimate, Upload } from '../sdk/index.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { connect, loginCommands, type RemoteOptions, withService } from './connect.ts';
 import { interruptible } from './interruptible.ts';
@@ -13,7 +13,7 @@ import { listenCommand } from './listen-command.ts';
 import { ownAccountCommand } from './own-account-command.ts';
 import { pointInTime, positiveWhole } from './options.ts';
 import { previewCommand, previewsCommand } from './preview-command.ts';
-import { bytes, plain, print, say, terminal } from './terminal.ts';
+import { bytes, plain, print, say, terminal, warn } from './terminal.ts';
 import {
   commandFor,
   fileArgument,
@@ -93,7 +93,7 @@ function jobCommands(): Command {
     .option('--metadata <name=value>', 'a value of your own that the job keeps; repeat for several', collectMetadata)
     .option('--idempotency-key <key>', 'the same key again gives the same job, so that a repeated command creates no second one')
     .option('--wait', 'wait until the job ends')
-    .option('--output <file>', 'wait, and write the result to this file; replaces an existing file')
+    .option('--output <file>', 'wait, and write the result to this file; replaces an existing file; - for standard output')
     .option('--json', 'print the job as JSON')
     .action(createJob);
   withSettings(withService(jobs.command('quote')))
@@ -121,13 +121,13 @@ function jobCommands(): Command {
   withService(jobs.command('download'))
     .description('write the result of a job to a file; replaces an existing file')
     .argument('<job>', 'id, job_…')
-    .argument('<file>', 'the MP4 file to write')
+    .argument('<file>', 'the MP4 file to write, or - for standard output')
     .action(async (id: string, file: string, options: RemoteOptions) => {
-      await requireWritable(file);
+      await requireOutput(file);
       const reelmend = await connect(options);
       await interruptible(async (signal) => {
-        const { sizeBytes } = await download(reelmend, id, { output: file, signal });
-        say(`${file}: ${bytes(sizeBytes)}`);
+        const sizeBytes = await download(reelmend, id, { output: file, signal });
+        sayOf(file, `${nameOf(file)}: ${bytes(sizeBytes)}`);
       });
     });
   withService(jobs.command('delete'))
@@ -197,7 +197,7 @@ async function createJob(source: string, options: CreateOptions): Promise<void> 
   const { output } = options;
   const isFile = !isUrl(source) && !isUpload(source);
   if (isFile) await requireFile(source);
-  if (output !== undefined) await requireWritable(output);
+  if (output !== undefined) await requireOutput(output, options);
   const reelmend = await connect(options);
   await interruptible(async (signal) => {
     const settings = await newJobOf(reelmend, options, signal);
@@ -211,11 +211,12 @@ async function createJob(source: string, options: CreateOptions): Promise<void> 
     const waits = options.wait === true || output !== undefined;
     if (waits) job = await withNote((error) => stateOf('job', id, { error, options }), () => waitFor(reelmend, id, signal));
     if (output !== undefined) {
-      const again = `The job is done; fetch its result with: ${commandFor(options, 'jobs', 'download', id, fileArgument(output))}`;
+      const again = `The job is done; fetch its result with: ${commandFor(options, 'jobs', 'download', id, isPiped(output) ? output : fileArgument(output))}`;
       await withNote(again, () => download(reelmend, id, { output, signal }));
     }
     if (options.json === true) print(job);
-    else say(output === undefined ? line(job) : `${output}: ${job.output?.width}×${job.output?.height}, job ${id}`);
+    else if (output === undefined) say(line(job));
+    else sayOf(output, `${nameOf(output)}: ${job.output?.width}×${job.output?.height}, job ${id}`);
   });
 }
 
@@ -248,8 +249,29 @@ const secondsOf = ({ min_seconds, max_seconds }: TimeEstimate): string =>
 const waitFor = (reelmend: Reelmend, id: string, signal: AbortSignal): Promise<Job> =>
   withBar(id, (update) => reelmend.waitForJob(id, { onProgress: ({ progress }) => update(progress), signal }));
 
-const download = (reelmend: Reelmend, id: string, { output, signal }: { output: string; signal: AbortSignal }): Promise<DownloadedFile> =>
-  withBar(basename(output), (update) => {
+/** `-`, as for `enhance` */
+const isPiped = (output: string) => output === '-';
+const nameOf = (output: string) => (isPiped(output) ? 'standard output' : output);
+/** Standard output takes nothing beside a video. */
+const sayOf = (output: string, sentence: string) => (isPiped(output) ? warn : say)(sentence);
+
+/** Throws if the result cannot be written there. */
+async function requireOutput(output: string, { json }: { json?: boolean } = {}): Promise<void> {
+  if (!isPiped(output)) return requireWritable(output);
+  if (terminal().isTerminal) throw new Error('A terminal cannot show a video: send it to a program or a file.');
+  if (json === true) throw new Error('Standard output takes the video or the JSON of --json: name a file for the video.');
+}
+
+/** Resolves with the size in bytes. */
+const download = (reelmend: Reelmend, id: string, { output, signal }: { output: string; signal: AbortSignal }): Promise<number> =>
+  withBar(basename(nameOf(output)), async (update) => {
     const onProgress = ({ receivedBytes, totalBytes }: DownloadProgress) => update(receivedBytes / totalBytes);
-    return reelmend.jobs.download(id, resolve(output), { onProgress, signal });
+    if (!isPiped(output)) return (await reelmend.jobs.download(id, resolve(output), { onProgress, signal })).sizeBytes;
+    let sizeBytes = 0;
+    // The stream fails at its end if the checksum is wrong.
+    for await (const chunk of await reelmend.jobs.downloadStream(id, { onProgress, signal })) {
+      await terminal().stdoutBytes(chunk);
+      sizeBytes += chunk.length;
+    }
+    return sizeBytes;
   });

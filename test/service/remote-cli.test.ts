@@ -1,4 +1,5 @@
 /** The commands of customers against a running service. */
+import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -252,6 +253,21 @@ describe('reelmend jobs', () => {
     expect((await fetch(links.download_url)).status).toBe(200);
     expect((await reelmend('jobs', 'result', 'job_unknown')).stderr).toBe('reelmend: There is no such job in test mode, the mode of this key.\n');
     expect((await reelmend('jobs', 'download', 'job_unknown', file('x.mp4'))).stderr).toBe('reelmend: There is no such job in test mode, the mode of this key.\n');
+  });
+
+  it('writes the result to standard output for -, and nothing beside it', async () => {
+    const url = 'https://media.example.com/piped.mp4';
+    const job = await json<Job>('jobs', 'create', url, '--wait', '--json');
+    const created = ['jobs', 'create', url, '--output', '-'];
+    for (const command of [['jobs', 'download', job.id, '-'], created]) {
+      const { status, stdout, stderr } = await reelmend(...command);
+      expect({ status, size: stdout.length }).toEqual({ status: 0, size: job.output!.size_bytes });
+      expect(createHash('sha256').update(Buffer.from(stdout, 'latin1')).digest('hex')).toBe(job.output!.sha256);
+      expect(stderr).toMatch(/^standard output: ([\d.]+ [kM]B|1920×1080, job job_\w+)\n$/);
+    }
+    const refused = async (args: string[], isTerminal = false) => (await runCommand(args, { env: environment(), isTerminal })).stderr;
+    expect(await refused([...created, '--json'])).toBe('reelmend: Standard output takes the video or the JSON of --json: name a file for the video.\n');
+    expect(await refused(created, true)).toBe('reelmend: A terminal cannot show a video: send it to a program or a file.\n');
   });
 
   it('says why a job has failed', async () => {
