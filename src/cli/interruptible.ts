@@ -1,7 +1,7 @@
 /** Runs work whose signal Ctrl-C aborts, as do the end of the terminal and that of the program that reads the output. */
 import { constants } from 'node:os';
 import { ignoresHangup } from './hangup.ts';
-import { onReaderGone } from './terminal.ts';
+import { brokenPipe, onReaderGone, ReaderGone } from './terminal.ts';
 
 const interrupts: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', ...(ignoresHangup() ? [] : (['SIGHUP'] as const))];
 
@@ -29,6 +29,7 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
 
 /** The exit status of a command that failed. For an interrupt it is the one that shells report for a program ended by the signal. */
 export function statusOf(error: unknown): number {
+  if (error instanceof ReaderGone) return brokenPipe;
   if (error instanceof Interrupted) return 128 + constants.signals[error.signal];
   return error instanceof Error && error.cause !== undefined ? statusOf(error.cause) : 1;
 }

@@ -21,13 +21,23 @@ export interface Terminal {
   status: number;
 }
 
+/** The program that reads the output has exited. */
+export class ReaderGone extends Error {}
+
 const ofProcess: Terminal = {
   env: process.env,
   get stdin() {
     return process.stdin;
   },
   stdout: (text) => void process.stdout.write(text),
-  stdoutBytes: (bytes) => new Promise((resolve, reject) => process.stdout.write(bytes, (error) => (error ? reject(error) : resolve()))),
+  stdoutBytes: (bytes) =>
+    new Promise((resolve, reject) => {
+      process.stdout.write(bytes, (error) => {
+        if (!error) return resolve();
+        // Earlier than the event of the stream, which endWithReader awaits.
+        reject((error as NodeJS.ErrnoException).code === 'EPIPE' ? new ReaderGone() : error);
+      });
+    }),
   get isTerminal() {
     return process.stdout.isTTY;
   },

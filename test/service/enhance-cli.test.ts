@@ -264,14 +264,15 @@ describe('one video', () => {
     expect(await enhance('', 'out.mp4')).toEqual(oneLine('The name of the video is empty.'));
   });
 
-  it('leaves no file behind when the reader of standard output exits', async () => {
+  it('leaves no file behind when the reader of standard output exits, and says nothing, as other programs', async () => {
     await mkdir('temporary');
     const { PATH, ...rest } = env();
     // The file of the video is larger than a pipe.
-    const command = `"$0" enhance large.mp4 - ${quick.join(' ')} --crf 1 | head -c 100 | wc -c`;
+    const command = `{ "$0" enhance large.mp4 - ${quick.join(' ')} --crf 1; echo "status $?" >&2; } | head -c 100 | wc -c`;
     await makeClip('large.mp4', { video: 'testsrc2=size=640x360:rate=10', seconds: 1, audio: null, args: ['-c:v', 'libx264', '-preset', 'ultrafast'] });
-    const { stdout } = await promisify(execFile)('bash', ['-c', command, script], { env: { PATH, ...rest, TMPDIR: join(dir, 'temporary') } });
+    const { stdout, stderr } = await promisify(execFile)('bash', ['-c', command, script], { env: { PATH, ...rest, TMPDIR: join(dir, 'temporary') } });
     expect(stdout.trim()).toBe('100');
+    expect(stderr).toBe('status 141\n');
     expect(await readdir('temporary')).toEqual([]);
   });
 
