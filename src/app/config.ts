@@ -48,6 +48,9 @@ const rateLimits = z
     Object.fromEntries(entries.map((entry) => entry.split('=')).map(([name, count]) => [name, Number(count)])),
   );
 
+const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
+  z.enum(values, { error: `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}` });
+
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
 
 /** Paths are appended to it. */
@@ -104,8 +107,7 @@ const environment = z.object({
   REELMEND_ENHANCEMENTS_PER_ACCOUNT: integer(0, 0, 10_000),
   REELMEND_MODELS_DIR: z.string().min(1).optional(),
   REELMEND_ENGINES_DIR: z.string().min(1).optional(),
-  REELMEND_ENCODER_PRESET: z
-    .enum(['ultrafast', 'superfast', 'veryfast', 'faster', 'fast', 'medium', 'slow', 'slower', 'veryslow'])
+  REELMEND_ENCODER_PRESET: oneOf(['ultrafast', 'superfast', 'veryfast', 'faster', 'fast', 'medium', 'slow', 'slower', 'veryslow'])
     .default('superfast'),
   REELMEND_ENCODER_CRF: integer(16, 1, 51),
   REELMEND_KEY_PEPPER: z.string().min(16, 'must have at least 16 characters').optional(),
@@ -114,7 +116,7 @@ const environment = z.object({
   REELMEND_RETENTION_DAYS: integer(30, 1, 365),
   REELMEND_UPLOAD_QUOTA_GB: integer(20, 1, 1_000_000),
   REELMEND_CONSOLE: flag.default(true),
-  REELMEND_SIGN_UP: z.enum(['open', 'closed'], { error: 'must be open or closed' }).default('open'),
+  REELMEND_SIGN_UP: oneOf(['open', 'closed']).default('open'),
   REELMEND_PROXY_HOPS: integer(0, 0, 10),
   REELMEND_HSTS_SUBDOMAINS: flag.default(false),
   REELMEND_LEASE_SECONDS: integer(20, 2, 3600),
@@ -123,7 +125,7 @@ const environment = z.object({
   REELMEND_METRICS_PORT: integer(0, 0, 65535),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   REELMEND_RESTART: flag.default(false),
-  REELMEND_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).optional(),
+  REELMEND_LOG_LEVEL: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'silent']).optional(),
   S3_ENDPOINT: httpUrl.optional(),
   S3_PUBLIC_ENDPOINT: httpUrl.optional(),
   S3_BUCKET: z.string().min(3, 'must have at least 3 characters').optional(),

@@ -31,6 +31,12 @@ export function reasonOf(error: unknown): string {
   return error.message.split('\n')[0]!.replace(failedWrite, 'Writing a file failed: $1.');
 }
 
+/** How OpenSSL reports an error: thread, number, library, function, reason, file and line, of which only the reason helps. */
+const ofTls = /^.*?\berror:[0-9A-F]+:[^:]*:[^:]*:([^:]+):.*$/;
+
+const tlsReason = (_whole: string, reason: string) =>
+  reason === 'wrong version number' ? 'the server does not speak https; try http' : `TLS: ${reason}`;
+
 /** `The service did not respond: getaddrinfo ENOTFOUND reelmend.example.com.` */
 export function withCause(sentence: string, cause: unknown): string {
   const detail = detailOf(cause);
@@ -43,5 +49,5 @@ function detailOf(cause: unknown): string | undefined {
   if (cause.cause instanceof Error) return detailOf(cause.cause);
   // An AggregateError, of a host name with several addresses, has a code only.
   const text = cause.message || ((cause as NodeJS.ErrnoException).code ?? '');
-  return text.replaceAll(/\p{Cc}+/gu, ' ').trim().slice(0, 200).replace(/\.$/, '') || undefined;
+  return text.replaceAll(/\p{Cc}+/gu, ' ').trim().replace(ofTls, tlsReason).slice(0, 200).replace(/\.$/, '') || undefined;
 }

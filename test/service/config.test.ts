@@ -28,6 +28,13 @@ describe('a wrong value', () => {
     expect(() => loadConfig({ [name]: value })).toThrow(/^(PORT|DATABASE_URL|REELMEND_\w+|S3_\w+): /);
   });
 
+  it('is told the words that it may have, as any other value', () => {
+    const says = (name: string) => () => loadConfig({ [name]: 'loud' });
+    expect(says('REELMEND_SIGN_UP')).toThrow('REELMEND_SIGN_UP: must be open or closed');
+    expect(says('REELMEND_LOG_LEVEL')).toThrow('REELMEND_LOG_LEVEL: must be trace, debug, info, warn, error or silent');
+    expect(says('REELMEND_ENCODER_PRESET')).toThrow(/^REELMEND_ENCODER_PRESET: must be ultrafast, .*, slower or veryslow$/);
+  });
+
   it.each([
     ['25fps', { framesPerSecond: 25 }],
     ['0.5x', { timesLength: 0.5 }],

@@ -40,6 +40,16 @@ describe('the reason of a failure, at the command line', () => {
     expect(reasonOf(new ReelmendTimeoutError('The service did not respond within 5 ms.'))).toBe('The service did not respond within 5 ms.');
   });
 
+  it('is what failed in TLS, without the places in its source code', () => {
+    const tls = (cause: string) => reasonOf(new ReelmendConnectionError('The service did not respond.', { cause: new Error(cause) }));
+    const wrongVersion = 'error:0A00010B:SSL routines:tls_validate_record_header:wrong version number:../deps/openssl/openssl/ssl/record/methods/tlsany_meth.c:77:';
+    for (const start of ['409D2F5BD77F0000:', 'write EPROTO 409D2F5BD77F0000:']) {
+      expect(tls(`${start}${wrongVersion}\n`)).toBe('The service did not respond: the server does not speak https; try http.');
+    }
+    const refused = '80ABF2:error:0A000410:SSL routines:ssl3_read_bytes:ssl/tls alert handshake failure:../ssl/record/rec_layer_s3.c:918:SSL alert number 40';
+    expect(tls(refused)).toBe('The service did not respond: TLS: ssl/tls alert handshake failure.');
+  });
+
   it('names the path of a failed system call', () => {
     expect(reasonOf(Object.assign(new Error('ENOENT'), { path: 'a/b', errno: -2 }))).toBe('a/b: no such file or directory.');
     const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { errno: -28, code: 'ENOSPC', syscall: 'write' });
