@@ -12,7 +12,9 @@ import { plain } from './terminal.ts';
 
 export async function requireFile(path: string): Promise<void> {
   const found = await stat(path).catch(() => null);
-  if (found === null || !found.isFile()) throw new Error(`There is no file ${plain(path)}.`);
+  if (found === null) throw new Error(`There is no file ${plain(path)}.`);
+  if (found.isDirectory()) throw new Error(`${plain(path)} is a folder: name the video files in it.`);
+  if (!found.isFile()) throw new Error(`${plain(path)} is a device or a pipe: name a file, whose size is known before it is sent.`);
   if (found.size === 0) throw new Error(`The file ${plain(path)} is empty.`);
 }
 

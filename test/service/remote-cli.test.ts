@@ -61,6 +61,8 @@ describe('reelmend upload', () => {
 
   it.each([
     [['absent.mov'], 'There is no file absent.mov.'],
+    [['/usr'], '/usr is a folder: name the video files in it.'],
+    [['/dev/null'], '/dev/null is a device or a pipe: name a file, whose size is known before it is sent.'],
     [['--resume', 'upl_x', 'a.mov', 'b.mov'], '--resume is for one file.'],
   ])('says in one line what is wrong: %j', async (args, message) => {
     expect(await reelmend('upload', ...args)).toEqual({ status: 1, stdout: '', stderr: `reelmend: ${message}\n` });
