@@ -4,6 +4,7 @@ import { access, constants, stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
 import { InvalidArgumentError } from 'commander';
+import { keyOfFile } from '../sdk/enhance.ts';
 import type { Reelmend, Upload } from '../sdk/index.ts';
 import type { RemoteOptions } from './connect.ts';
 import { reasonOf } from './reason.ts';
@@ -59,13 +60,16 @@ export async function stateOf(kind: 'job' | 'preview', id: string, { error, opti
 export interface SendFileOptions extends RemoteOptions {
   /** id of an upload to go on with */
   resume?: string;
+  /** key of the job that is made from the file */
+  idempotencyKey?: string;
   signal: AbortSignal;
 }
 
 /** An error names the upload where it can be resumed. */
 export async function sendFile(reelmend: Reelmend, path: string, options: SendFileOptions): Promise<Upload> {
-  const { resume, signal } = options;
+  const { resume, idempotencyKey: keyOfJob, signal } = options;
   const file = await openAsBlob(path);
+  const idempotencyKey = keyOfJob === undefined ? undefined : keyOfFile(keyOfJob);
   let id = resume;
   const send = (update: (fraction: number) => void) => {
     const onProgress = ({ uploadId, sentBytes, totalBytes }: { uploadId: string; sentBytes: number; totalBytes: number }) => {
@@ -73,7 +77,7 @@ export async function sendFile(reelmend: Reelmend, path: string, options: SendFi
       update(sentBytes / totalBytes);
     };
     return resume === undefined
-      ? reelmend.uploads.create(file, { name: basename(path), onProgress, signal })
+      ? reelmend.uploads.create(file, { name: basename(path), idempotencyKey, onProgress, signal })
       : reelmend.uploads.resume(resume, file, { onProgress, signal });
   };
   const howToGoOn = async (error: unknown) =>

@@ -63,14 +63,16 @@ export async function enhance(steps: EnhanceSteps, input: EnhanceInput, options:
   return job;
 }
 
+/** The key under which the file of a job is sent. Keys of uploads and jobs are of one kind, so it cannot be the job's. */
+export const keyOfFile = (keyOfJob: string): string => `${keyOfJob}.file`;
+
 /** Sends the file. Resolves with the job's body. */
 async function sent(steps: EnhanceSteps, { file, file_name, ...settings }: FileInput, options: EnhanceOptions): Promise<JobInput> {
   const { idempotencyKey, signal, onProgress } = options;
   const { id } = await steps.upload(file, {
     signal,
     name: file_name,
-    // Keys of uploads and jobs are of one kind, so the job's key cannot be used here.
-    idempotencyKey: idempotencyKey === undefined ? undefined : `${idempotencyKey}.file`,
+    idempotencyKey: idempotencyKey === undefined ? undefined : keyOfFile(idempotencyKey),
     onProgress: ({ sentBytes, totalBytes }) => onProgress?.({ step: 'upload', progress: sentBytes / totalBytes }),
   });
   return { ...settings, upload_id: id };

@@ -140,6 +140,13 @@ describe('reelmend jobs', () => {
     expect({ status, stderr }).toMatchObject({ status: 1, stderr: expect.stringContaining('Expected name=value.') as string });
   });
 
+  it('creates one job of a file for one idempotency key, and sends the file once', async () => {
+    const create = () => json<Job>('jobs', 'create', file('Ferien.mov'), '--idempotency-key', 'order-8', '--json');
+    const { id, upload_id } = await create();
+    expect(await create()).toMatchObject({ id, upload_id });
+    expect(upload_id).not.toBeNull();
+  });
+
   it('enhances a file in one step and writes the result', async () => {
     const { status, stdout } = await reelmend('jobs', 'create', file('Ferien.mov'), '--output', file('out.mp4'));
     expect(status).toBe(0);
