@@ -101,9 +101,14 @@ describe.each(secured)('$method $path', ({ method, path }) => {
 });
 
 describe('a key without its scheme', () => {
-  it('is refused with what to send', async () => {
+  it.each([
+    ['alone', (key: string) => key],
+    ['as the name of a user (curl -u)', (key: string) => `Basic ${btoa(`${key}:`)}`],
+    ['with another scheme', (key: string) => `Token ${key}`],
+    ['that is empty', () => 'Bearer '],
+  ])('is refused with what to send: %s', async (_name, header) => {
     const api = makeApi();
-    const response = await api.request('/v1/account', { headers: { Authorization: api.keys.live } });
+    const response = await api.request('/v1/account', { headers: { Authorization: header(api.keys.live) } });
     expect(response.status).toBe(401);
     const { code, message } = await errorOf(response);
     expect(code).toBe('invalid_api_key');

@@ -178,17 +178,17 @@ describe('POST /v1/jobs refuses bodies that are no good JSON', () => {
     expect(pulled).toBeLessThan(30);
   });
 
-  it('415 for a compressed body, which is not blamed for being no UTF-8', async () => {
+  it('415 for a compressed body, which no client may send', async () => {
     const api = makeApi();
-    const send = (body: string | Uint8Array, encoding: string) =>
-      api.request('/v1/jobs', { method: 'POST', body, headers: { 'Content-Type': 'application/json', 'Content-Encoding': encoding } });
-    for (const [body, encoding] of [[gzipSync(JSON.stringify(input)), 'gzip'], [JSON.stringify(input), 'br']] as const) {
-      const response = await send(body, encoding);
-      expect(response.status, encoding).toBe(415);
-      const message = 'The request body must not be compressed: send it without Content-Encoding.';
-      expect(await errorOf(response)).toMatchObject({ code: 'unsupported_media_type', message });
+    const send = (coding: string, body: string | Uint8Array) =>
+      api.request('/v1/jobs', { method: 'POST', body, headers: { 'Content-Type': 'application/json', 'Content-Encoding': coding } });
+    for (const coding of ['gzip', 'x-gzip', 'br', 'deflate', 'zstd', 'compress', 'identity, GZIP']) {
+      const response = await send(coding, gzipSync(JSON.stringify(input)));
+      expect(response.status, coding).toBe(415);
+      expect(await errorOf(response)).toMatchObject({ code: 'unsupported_media_type', message: expect.stringContaining('compressed') as string });
     }
-    expect((await send(JSON.stringify(input), 'identity')).status).toBe(201);
+    // Some clients name the charset here.
+    for (const coding of ['identity', 'utf-8']) expect((await send(coding, JSON.stringify(input))).status, coding).toBe(201);
   });
 
   it('415 for anything that is not JSON in UTF-8', async () => {

@@ -20,8 +20,9 @@ function bearerKey(header: string | undefined): string {
       'The request has no API key. Send it as "Authorization: Bearer <API_KEY>".',
     );
   }
-  if (/^svc_/.test(header)) {
-    throw new ReelmendError('invalid_api_key', 'The API key lacks its scheme. Send it as "Authorization: Bearer <API_KEY>".');
+  // Also the scheme alone: the variable of the key is empty.
+  if (!/^Bearer /i.test(header)) {
+    throw new ReelmendError('invalid_api_key', 'The header Authorization must have the form "Authorization: Bearer <API_KEY>".');
   }
   const match = /^Bearer +([0-9A-Za-z_]+)$/i.exec(header);
   if (match?.[1] === undefined) throw invalid();
