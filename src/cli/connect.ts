@@ -46,8 +46,15 @@ function parseJson(text: string): unknown {
 const sameService = (a: string, b: string) => a.replace(/\/+$/, '') === b.replace(/\/+$/, '');
 
 function requireUrl(url: string): void {
-  if (/^https?:\/\//i.test(url) && URL.canParse(url)) return;
-  throw new Error(`${plain(url)} is no whole URL of a service, such as https://reelmend.example.com.`);
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) throw new Error(`${plain(url)} is no whole URL of a service, such as https://reelmend.example.com.`);
+  const { username, password, href } = new URL(url);
+  // An empty query or fragment is in `href` only.
+  if (username !== '' || password !== '' || /[?#]/.test(href)) throw new Error('The URL of the service must have no user name, query or fragment.');
+}
+
+/** The SDK refuses such a key, but names its own option. */
+function requireVisible(key: string): void {
+  if (!/^[!-~]+$/.test(key)) throw new Error('The API key has a character that no key has, such as a space or a line break.');
 }
 
 /** Throws with one sentence that names what is missing. */
@@ -64,6 +71,7 @@ export async function connect({ url, key }: RemoteOptions): Promise<Reelmend> {
   const keptKey = login !== undefined && sameService(login.url, baseUrl) ? login.key : undefined;
   const apiKey = givenKey ?? keptKey;
   if (!apiKey) throw new Error('With which API key? Run reelmend login, set REELMEND_API_KEY, or give --key.');
+  requireVisible(apiKey);
   const { createReelmend } = await import('../sdk/index.ts');
   return createReelmend({ baseUrl, apiKey });
 }
@@ -83,6 +91,7 @@ export function loginCommands(): Command[] {
 async function runLogin(url: string): Promise<void> {
   requireUrl(url);
   const key = await askKey();
+  requireVisible(key);
   const { createReelmend } = await import('../sdk/index.ts');
   const account = await createReelmend({ baseUrl: url, apiKey: key }).account.get();
   await mkdir(dirname(loginFile()), { recursive: true, mode: 0o700 });

@@ -128,7 +128,7 @@ function read<Data>({ data, error, request, response }: Outcome<Data>, attempts:
     return { data: parsed, response, requestId: response.headers.get('X-Request-Id') ?? undefined };
   } catch (cause) {
     // Something else than the API may answer with any page.
-    const hint = cause instanceof WrongType ? ' It does not come from the API: check baseUrl.' : '';
+    const hint = cause instanceof WrongType ? ' It does not come from the API: check baseUrl, the URL of the service.' : '';
     throw new ReelmendConnectionError(`The response with status ${response.status} could not be read.${hint}`, { attempts, cause });
   }
 }

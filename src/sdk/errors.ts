@@ -208,5 +208,5 @@ function detailOf(body: unknown): ErrorDetail | undefined {
 function plainMessage(response: Response): string {
   const redirect = response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400);
   if (!redirect) return `The service returned the status ${response.status}.`;
-  return 'The service returned a redirect. The client does not follow it with an API key. Correct baseUrl.';
+  return 'The service returned a redirect. The client does not follow it with an API key. Correct baseUrl, the URL of the service.';
 }

@@ -82,6 +82,11 @@ describe('reelmend upload', () => {
     const notWhole = { status: 1, stdout: '', stderr: 'reelmend: localhost:8080 is no whole URL of a service, such as https://reelmend.example.com.\n' };
     expect(await reelmend('jobs', 'list', '--url', 'localhost:8080')).toEqual(notWhole);
     expect(await reelmend('login', 'localhost:8080')).toEqual(notWhole);
+    const tooMuch = { status: 1, stdout: '', stderr: 'reelmend: The URL of the service must have no user name, query or fragment.\n' };
+    for (const rest of ['?a=b', '#jobs']) expect(await reelmend('jobs', 'list', '--url', `${api.url}${rest}`)).toEqual(tooMuch);
+    expect(await reelmend('login', api.url.replace('://', '://me:secret@'))).toEqual(tooMuch);
+    const noKeyAtAll = { status: 1, stdout: '', stderr: 'reelmend: The API key has a character that no key has, such as a space or a line break.\n' };
+    expect(await reelmend('jobs', 'list', '--key', `${key}\r`)).toEqual(noKeyAtAll);
     const wrong = await reelmend('jobs', 'list', '--key', 'svc_test_wrong');
     expect(wrong).toMatchObject({ status: 1, stderr: 'reelmend: The API key is not valid.\n' });
   });
