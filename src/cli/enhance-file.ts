@@ -1,6 +1,6 @@
 /** `reelmend enhance`, `plan` and `probe`: work on one file, without a database, with the service's media child. */
 import { createReadStream, rmSync } from 'node:fs';
-import { lstat, realpath, rename, stat } from 'node:fs/promises';
+import { lstat, rename, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
@@ -11,7 +11,7 @@ import { sourceFacts } from '../media/facts.ts';
 import type { EnhancePlan, EnhanceResult, Media, Progress } from '../media/types.ts';
 import { fetchInput, type Input, noFile } from './inputs.ts';
 import { interruptible } from './interruptible.ts';
-import { requireReplaceable } from './replaceable.ts';
+import { requireInputKept, requireReplaceable } from './replaceable.ts';
 import { bytes, plain, print, say, terminal, warn } from './terminal.ts';
 import { makeUnfinishedFolder, removeUnfinished } from './unfinished.ts';
 
@@ -125,26 +125,13 @@ export async function enhanceCommand(media: Media, config: Config, command: Enha
 
 /** Somebody who names two videos, as other programs take them, must not lose the second. */
 async function requireFreeOutput({ input, output, force }: EnhanceCommand): Promise<void> {
-  await requireInputKept(input, output);
+  if (input.kind === 'file') await requireInputKept(input.source, output);
   const found = await lstat(output).catch(() => null);
   if (found === null) return;
   await requireReplaceable(output);
   // Nor is a link replaced unasked.
   if (force) return;
   throw new Error(`${plain(output)} exists already: add --force to replace it, or name a folder for the results of several videos.`);
-}
-
-/** Throws if the result would take the place of its video, or of the link that names the video. */
-async function requireInputKept({ kind, source }: Input, output: string): Promise<void> {
-  if (kind !== 'file') return;
-  const places = [await placeOf(source), await realpath(source).catch(() => source)];
-  if (places.includes(await placeOf(output))) throw new Error('The output would overwrite the input; choose another name.');
-}
-
-/** The path without links to folders. A link in its last place stands for itself, as it does for `rename`. */
-async function placeOf(path: string): Promise<string> {
-  const folder = dirname(resolve(path));
-  return join(await realpath(folder).catch(() => folder), basename(path));
 }
 
 async function sendFile(path: string): Promise<void> {
@@ -161,7 +148,7 @@ export async function enhanceOne(media: Media, config: Config, command: Omit<Enh
   const { input, from = 0, to = endOfAll } = command;
   const output = resolve(command.output);
   if (from >= to) throw new Error(`--to ${to} must be after --from ${from}.`);
-  await requireInputKept(input, output);
+  if (input.kind === 'file') await requireInputKept(input.source, output);
   await lstat(output).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENAMETOOLONG') throw error;
   });

@@ -13,6 +13,7 @@ import { listenCommand } from './listen-command.ts';
 import { ownAccountCommand } from './own-account-command.ts';
 import { pointInTime, positiveWhole } from './options.ts';
 import { previewCommand, previewsCommand } from './preview-command.ts';
+import { requireInputKept } from './replaceable.ts';
 import { bytes, plain, print, say, terminal, warn } from './terminal.ts';
 import {
   commandFor,
@@ -198,6 +199,7 @@ async function createJob(source: string, options: CreateOptions): Promise<void> 
   const isFile = !isUrl(source) && !isUpload(source);
   if (isFile) await requireFile(source);
   if (output !== undefined) await requireOutput(output, options);
+  if (isFile && output !== undefined) await requireInputKept(source, output);
   const reelmend = await connect(options);
   await interruptible(async (signal) => {
     const settings = await newJobOf(reelmend, options, signal);

@@ -1,6 +1,6 @@
-/** Whether a result may take the place of what has its name. */
-import { stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+/** Whether a result may take the place of what has its name, and leaves its video alone. */
+import { realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 
 /** Throws for a device, such as /dev/null, or a pipe: a result would take its place, also for all other programs. */
 export async function requireReplaceable(path: string): Promise<void> {
@@ -9,4 +9,16 @@ export async function requireReplaceable(path: string): Promise<void> {
   // /dev/stdout is a link, and may lead to a file.
   if (found === null || (found.isFile() && dirname(resolve(path)) !== '/dev')) return;
   throw new Error(`${path} is a ${found.isDirectory() ? 'folder' : 'device or a pipe'}: name a file for the result.`);
+}
+
+/** Throws if the result would take the place of its video, or of the link that names the video. */
+export async function requireInputKept(video: string, output: string): Promise<void> {
+  const places = [await placeOf(video), await realpath(video).catch(() => video)];
+  if (places.includes(await placeOf(output))) throw new Error('The output would overwrite the input; choose another name.');
+}
+
+/** The path without links to folders. A link in its last place stands for itself, as it does for `rename`. */
+async function placeOf(path: string): Promise<string> {
+  const folder = dirname(resolve(path));
+  return join(await realpath(folder).catch(() => folder), basename(path));
 }

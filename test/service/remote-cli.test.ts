@@ -1,6 +1,6 @@
 /** The commands of customers against a running service. */
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -159,6 +159,15 @@ describe('reelmend jobs', () => {
     const { streams } = await ffprobe(file('out.mp4'));
     expect(streams[0]).toMatchObject({ codec_name: 'h264', width: 1920 });
     expect((await readdir(dir)).filter((name) => name.endsWith('.part'))).toEqual([]);
+  });
+
+  it('never replaces the video by its result', async () => {
+    await symlink(file('Ferien.mov'), file('link.mov'));
+    for (const output of ['Ferien.mov', 'link.mov']) {
+      const { status, stderr } = await reelmend('jobs', 'create', file('link.mov'), '--output', file(output));
+      expect({ status, stderr }).toEqual({ status: 1, stderr: 'reelmend: The output would overwrite the input; choose another name.\n' });
+    }
+    expect(await readFile(file('Ferien.mov'), 'utf8')).toBe('test mode reads no video');
   });
 
   it('lists no control characters of a file name: whoever sent the file chose it', async () => {
