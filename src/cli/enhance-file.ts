@@ -11,7 +11,7 @@ import { sourceFacts } from '../media/facts.ts';
 import type { EnhancePlan, EnhanceResult, Media, Progress } from '../media/types.ts';
 import { fetchInput, type Input, noFile } from './inputs.ts';
 import { interruptible } from './interruptible.ts';
-import { requireInputKept, requireReplaceable } from './replaceable.ts';
+import { requireInputKept, requireNoTerminal, requireReplaceable } from './replaceable.ts';
 import { bytes, plain, print, say, terminal, warn } from './terminal.ts';
 import { makeUnfinishedFolder, removeUnfinished } from './unfinished.ts';
 
@@ -96,7 +96,7 @@ export const size = ({ width, height }: { width: number; height: number }) => `$
 export async function enhanceCommand(media: Media, config: Config, command: EnhanceCommand): Promise<void> {
   const { output } = command;
   const piped = output === '-';
-  if (piped && terminal().isTerminal) throw new Error('A terminal cannot show a video: send it to a program or a file.');
+  if (piped) requireNoTerminal();
   if (!piped) await requireFreeOutput(command);
   const bar = progressBar();
   await interruptible(async (signal) => {

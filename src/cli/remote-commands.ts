@@ -13,7 +13,7 @@ import { listenCommand } from './listen-command.ts';
 import { ownAccountCommand } from './own-account-command.ts';
 import { pointInTime, positiveWhole } from './options.ts';
 import { previewCommand, previewsCommand } from './preview-command.ts';
-import { requireInputKept } from './replaceable.ts';
+import { requireInputKept, requireNoTerminal } from './replaceable.ts';
 import { bytes, plain, print, say, terminal, warn } from './terminal.ts';
 import {
   commandFor,
@@ -260,7 +260,7 @@ const sayOf = (output: string, sentence: string) => (isPiped(output) ? warn : sa
 /** Throws if the result cannot be written there. */
 async function requireOutput(output: string, { json }: { json?: boolean } = {}): Promise<void> {
   if (!isPiped(output)) return requireWritable(output);
-  if (terminal().isTerminal) throw new Error('A terminal cannot show a video: send it to a program or a file.');
+  requireNoTerminal();
   if (json === true) throw new Error('Standard output takes the video or the JSON of --json: name a file for the video.');
 }
 

@@ -1,6 +1,12 @@
 /** Whether a result may take the place of what has its name, and leaves its video alone. */
 import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { terminal } from './terminal.ts';
+
+/** Throws if a result would go to a person's screen. */
+export function requireNoTerminal(): void {
+  if (terminal().isTerminal) throw new Error('A terminal cannot show a video: send it to a program or a file.');
+}
 
 /** Throws for a device, such as /dev/null, or a pipe: a result would take its place, also for all other programs. */
 export async function requireReplaceable(path: string): Promise<void> {
