@@ -49,16 +49,22 @@ function serverOf(fetch: Fetch, hostname: string, problems: ProblemOptions): Ser
   };
   const listener = getRequestListener(fetch, { hostname, errorHandler });
   const server = createServer({ requireHostHeader: false }, (request, response) => {
-    if (!lacksHost(request)) return void listener(request, response);
-    const { status, headers, text } = refuseRequest('no Host', 'The request needs the header Host.', problems);
+    const wrong = problemOfHost(request);
+    if (wrong === undefined) return void listener(request, response);
+    const { status, headers, text } = refuseRequest(wrong, wrong, problems);
     response.writeHead(status, headers).end(text);
   });
   // A server may ignore an expectation that it does not know (RFC 9110 §10.1.1).
   return server.on('checkExpectation', (request, response) => void server.emit('request', request, response));
 }
 
-/** HTTP/1.0 has no such header: load balancers use it for their checks. */
-const lacksHost = ({ headers, httpVersion }: IncomingMessage) => httpVersion === '1.1' && headers.host === undefined;
+/** RFC 9112 §3.2: 400 without the header, and with several, of which a proxy in front may take another than Node does. */
+function problemOfHost({ rawHeaders, httpVersion }: IncomingMessage): string | undefined {
+  const count = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length;
+  if (count > 1) return 'The request has the header Host more than once.';
+  // HTTP/1.0 has no such header: load balancers use it for their checks.
+  return httpVersion === '1.1' && count === 0 ? 'The request needs the header Host.' : undefined;
+}
 
 /**
  * The longest request is a creation, which measures the video for 19 s at most. If it was cut off, a client without

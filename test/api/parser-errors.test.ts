@@ -93,6 +93,8 @@ describe('a request that the parser lets pass and the app never gets', () => {
 
   it.each([
     ['without Host', 'GET / HTTP/1.1\r\nX-A: b', /needs the header Host/],
+    ['with two Hosts', 'GET /healthz HTTP/1.1\r\nHost: a\r\nhost: b', /header Host more than once/],
+    ['with two Hosts in HTTP/1.0', 'GET /healthz HTTP/1.0\r\nHost: a\r\nHost: a', /header Host more than once/],
     ['with a Host that is none', 'GET / HTTP/1.1\r\nHost: a b', /header Host or the path/],
     ['for *', 'OPTIONS * HTTP/1.1\r\nHost: a', /header Host or the path/],
     ['with a backslash in its path', 'GET /v1\\jobs HTTP/1.1\r\nHost: a', /header Host or the path/],
