@@ -44,7 +44,7 @@ struct SegmentPlan {
 
 /// Plans the segments of `input_path`, cut at its own key frames where possible. A video shorter than twice the shortest
 /// length gets a single segment. So does a video whose packets do not state exactly when each frame is shown: missing,
-/// repeated or restarted timestamps, or a codec with hidden frames. Throws what PlanEnhance throws.
+/// repeated or restarted timestamps, a codec with hidden frames, or an FLV whose parameters change. Throws what PlanEnhance throws.
 SegmentPlan PlanSegments(const std::string& input_path, const EnhanceOptions& options, const SegmentLengths& lengths = {},
                          const EnhanceCallbacks& callbacks = {});
 

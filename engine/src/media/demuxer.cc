@@ -310,6 +310,7 @@ bool Demuxer::ReadAny(AVPacket* packet) {
   CountPacket();
   ForgetAbsurdTimes(*packet, *context_->streams[packet->stream_index]);
   UnwrapTimes(*packet);
+  RepeatParameters(*packet);
   return true;
 }
 
@@ -332,6 +333,22 @@ void Demuxer::UnwrapTimes(AVPacket& packet) {
   for (std::int64_t* stamp : {&packet.pts, &packet.dts}) {
     if (*stamp != AV_NOPTS_VALUE) *stamp += clock.shift;
   }
+}
+
+/// Note [Changed parameters]
+/// An MP4 that was joined from videos of several encoders has several descriptions. libav brings each with the first packet that it applies
+/// to, and after seeking only if it is another than that of the packet before. The decoder may have been opened since then, so the first
+/// packet after seeking brings it again.
+void Demuxer::RepeatParameters(AVPacket& packet) {
+  if (video_ == nullptr || packet.stream_index != video_->index) return;
+  std::size_t size = 0;
+  const std::uint8_t* stated = av_packet_get_side_data(&packet, AV_PKT_DATA_NEW_EXTRADATA, &size);
+  if (stated != nullptr) {
+    parameters_.assign(stated, stated + size);
+  } else if (repeats_parameters_ && !parameters_.empty()) {
+    std::ranges::copy(parameters_, CheckAlloc(av_packet_new_side_data(&packet, AV_PKT_DATA_NEW_EXTRADATA, parameters_.size())));
+  }
+  repeats_parameters_ = false;
 }
 
 /// Note [Damaged first time]
@@ -408,6 +425,7 @@ void Demuxer::ForgetPosition() {
   ahead_.clear();
   clocks_.clear();
   is_first_checked_ = false;
+  repeats_parameters_ = true;
   missing_samples_.reset();
 }
 

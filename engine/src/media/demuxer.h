@@ -76,6 +76,7 @@ class Demuxer {
   void MendFirstTime();
   std::vector<AVPacket*> ReadAhead(std::size_t frames);
   void UnwrapTimes(AVPacket& packet);
+  void RepeatParameters(AVPacket& packet);
   void CountPacket();
 
   DemuxerOptions options_;
@@ -86,6 +87,8 @@ class Demuxer {
   std::int64_t packets_ = 0;
   std::optional<std::int64_t> missing_samples_;  ///< that may still be skipped; counted at the first end
   std::vector<WrappedClock> clocks_;              ///< by stream
+  std::vector<std::uint8_t> parameters_;          ///< last ones that a packet of the video has brought
+  bool repeats_parameters_ = false;               ///< with the next packet of the video
   std::vector<AVStream*> audio_;
   std::vector<AVStream*> subtitles_;
   bool is_first_checked_ = false;   ///< see Note [Damaged first time]

@@ -1,7 +1,9 @@
 #include "media/frame_index.h"
 
 #include <algorithm>
+#include <span>
 
+#include "media/container_format.h"
 #include "media/timestamps.h"
 #include "media/video_encoder.h"
 
@@ -43,6 +45,14 @@ bool HasLongFrame(const std::vector<std::int64_t>& times, std::int64_t last, AVR
   const AVRational output = OutputTimeBase(time_base);
   const auto is_long = [&](std::int64_t a, std::int64_t b) { return av_rescale_q(b - a, time_base, output) >= kLongestSample; };
   return is_long(0, last) || std::ranges::adjacent_find(times, is_long) != times.end();
+}
+
+/// Whether a packet brings other parameters than the header has. MP4 brings them again after seeking: Note [Changed parameters] in demuxer.cc.
+bool BringsOtherParameters(const AVPacket& packet, const AVCodecParameters& header) {
+  std::size_t size = 0;
+  const std::uint8_t* stated = av_packet_get_side_data(&packet, AV_PKT_DATA_NEW_EXTRADATA, &size);
+  const std::span before(header.extradata, static_cast<std::size_t>(header.extradata_size));
+  return stated != nullptr && !std::ranges::equal(std::span(stated, size), before);
 }
 
 /// Collects the packets' times, and the first reason why they do not determine the frames.
@@ -90,7 +100,10 @@ FrameIndex ReadFrameIndex(Demuxer& demuxer, std::int64_t first_timestamp) {
   demuxer.ReadVideoOnly();
   const UniquePacket packet = MakePacket();
   while (index.why_unknown.empty() && demuxer.ReadPacket(packet.get())) {
-    if (packet->stream_index == video.index) reader.Add(*packet);
+    if (packet->stream_index == video.index) {
+      reader.Add(*packet);
+      if (!IsFormat(demuxer, "mov") && BringsOtherParameters(*packet, *video.codecpar)) reader.Refuse("its parameters change");
+    }
     av_packet_unref(packet.get());
   }
   if (!index.why_unknown.empty()) return index;
