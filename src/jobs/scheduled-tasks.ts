@@ -78,15 +78,12 @@ async function runBatches({ logger, stopping }: ScheduledTaskContext, { done, li
   if (failed !== undefined) assertNoneFailed(failed);
 }
 
-/** A batch of rows that were all dealt with. */
-const all = async (ids: Promise<string[]>): Promise<Batch> => ({ found: (await ids).length, done: await ids, failures: [] });
-
 async function everyMinute(worker: ScheduledTaskContext): Promise<void> {
   const { leases, segments, jobs, uploads } = worker.store;
   const bounds = { limit: 200, maxMs: 14_000 };
   const batches: Batches[] = [
     { ...bounds, done: 'lost jobs queued again', next: (limit) => leases.requeueOrphans(limit) },
-    { ...bounds, done: 'lost segments queued again', next: (limit) => all(segments.requeueOrphans(limit)) },
+    { ...bounds, done: 'lost segments queued again', next: (limit) => segments.requeueOrphans(limit) },
     { ...bounds, done: 'further segments of jobs queued', next: (limit) => segments.refill(segmentsAtOnce(worker), limit) },
     { ...bounds, done: 'jobs planned again, because no worker has their device class or engine', next: (limit) => replanUnserved(worker, limit) },
     { ...bounds, done: 'jobs deleted at the end of retention', next: (limit) => jobs.expireDue(limit) },
@@ -125,13 +122,13 @@ async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
   const { destroyOverdueS, webhooks } = tuning;
   const bounds = { limit: 200, maxMs: 50_000 };
   const batches: Pick<Batches, 'done' | 'next'>[] = [
-    { done: 'overdue destructions queued again', next: (limit) => all(store.objects.requeuePendingDeletions(destroyOverdueS, limit, { changedInS })) },
-    { done: 'overdue certificates queued again', next: (limit) => all(store.certificates.requeueDue(destroyOverdueS, limit)) },
-    { done: 'overdue webhooks queued again', next: (limit) => all(store.deliveries.requeueOverdue(webhooks.overdueS, limit)) },
+    { done: 'overdue destructions queued again', next: (limit) => store.objects.requeuePendingDeletions(destroyOverdueS, limit, { changedInS }) },
+    { done: 'overdue certificates queued again', next: (limit) => store.certificates.requeueDue(destroyOverdueS, limit) },
+    { done: 'overdue webhooks queued again', next: (limit) => store.deliveries.requeueOverdue(webhooks.overdueS, limit) },
     { done: 'jobs of closed accounts deleted', next: (limit) => store.jobs.deleteOfClosed(limit) },
     { done: 'webhook endpoints of closed accounts deleted', next: (limit) => store.webhookEndpoints.deleteOfClosed(limit) },
     { done: 'uploads of closed accounts deleted', next: (limit) => store.uploads.deleteOfClosed(limit) },
-    { done: 'overdue tasks of uploads queued again', next: (limit) => all(store.uploads.requeueOverdue(destroyOverdueS, limit)) },
+    { done: 'overdue tasks of uploads queued again', next: (limit) => store.uploads.requeueOverdue(destroyOverdueS, limit) },
   ];
   await runEach([
     () => store.workers.dropExpiredKeys(),
@@ -171,7 +168,7 @@ async function hourly(worker: ScheduledTaskContext): Promise<void> {
   const { deliveries, uploads, objects, webhookSecrets } = worker.store;
   const overdue = { done: 'overdue destructions queued again', limit: 200, maxMs: 50_000 };
   await runEach([
-    () => runBatches(worker, { ...overdue, next: (limit) => all(objects.requeuePendingDeletions(worker.tuning.destroyOverdueS, limit)) }),
+    () => runBatches(worker, { ...overdue, next: (limit) => objects.requeuePendingDeletions(worker.tuning.destroyOverdueS, limit) }),
     () => pruneRequestLog(worker, { onlyBusy: false }),
     () => pruneAll(worker, (limit) => deliveries.prune(keptDeliveryDays, limit)),
     () => pruneAll(worker, (limit) => uploads.prune(keptUploadDays, limit)),

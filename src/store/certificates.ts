@@ -3,9 +3,9 @@ import { and, asc, desc, eq, gt, not, sql } from './orm.ts';
 import type { AuditEntry } from '../domain/audit.ts';
 import { newId } from '../domain/ids.ts';
 import { isOfAccount } from './account-lists.ts';
-import { type Db, transact, type Tx } from './database.ts';
+import { type Batch, type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
-import { destroyIsQueued, enqueueDestroy } from './queue.ts';
+import { destroyIsQueued, enqueueDestroy, enqueueEach } from './queue.ts';
 import { certificates, type DeletedBy, idOfJob, jobs, type ObjectRole, objects, segments, uploads } from './schema.ts';
 import type { CertificateState, CertificateStore } from './types.ts';
 
@@ -139,12 +139,11 @@ async function issue(tx: Tx, jobId: string, sign: (job: DestroyedJob) => Promise
   return true;
 }
 
-async function requeueDue(db: Db, afterS: number, limit: number): Promise<string[]> {
+async function requeueDue(db: Db, afterS: number, limit: number): Promise<Batch> {
   const rows = await db
     .select({ id: jobs.id })
     .from(jobs)
     .where(and(sql`${jobs.deletedAt} < now() - make_interval(secs => ${afterS}::float8)`, isDue, not(destroyIsQueued(jobs.id, afterS))))
     .limit(limit);
-  for (const { id } of rows) await enqueueDestroy(db, id);
-  return rows.map((row) => row.id);
+  return enqueueEach(rows, ({ id }) => enqueueDestroy(db, id));
 }

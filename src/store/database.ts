@@ -2,7 +2,7 @@
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { postgresOptions } from './connection-url.ts';
-import { DrizzleQueryError } from './orm.ts';
+import { DrizzleQueryError, sql } from './orm.ts';
 import { removeParametersFromErrors } from './query-errors.ts';
 import { clientSettings } from './session-settings.ts';
 import * as schema from './schema.ts';
@@ -149,6 +149,9 @@ export async function withEach<R extends { id: string }>(rows: readonly R[], wor
   }
   return batch;
 }
+
+/** For a batch of a fixed size: rows that always fail must not keep the others from their turn. */
+export const inAnyOrder = sql`random()`;
 
 /** Throws AggregateError if some rows failed. */
 export function assertNoneFailed({ found, failures }: Pick<Batch, 'found' | 'failures'>): void {

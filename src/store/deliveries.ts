@@ -4,9 +4,9 @@ import { newId } from '../domain/ids.ts';
 import type { Mode } from '../domain/job.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
 import { isOfAccount } from './account-lists.ts';
-import { type Db, type Executor, transact, type Tx } from './database.ts';
+import { type Batch, type Db, type Executor, transact, type Tx } from './database.ts';
 import type { JobRow } from './job-rows.ts';
-import { enqueue } from './queue.ts';
+import { enqueue, enqueueEach } from './queue.ts';
 import { accounts, type DeliveryState, webhookAttempts, webhookDeliveries, webhookEndpoints } from './schema.ts';
 import type { WebhookEndpointRecord } from './types.ts';
 
@@ -273,8 +273,8 @@ export function deliveryQueries(db: Db) {
     /** Drops up to `limit` deliveries that were settled more than `days` ago, with their attempts; returns how many. */
     prune: (days: number, limit: number) => transact(db, (tx) => prune(tx, days, limit)),
 
-    /** A safety net: queues overdue deliveries again that have no queue row. Returns their ids. */
-    async requeueOverdue(afterS: number, limit: number): Promise<string[]> {
+    /** A safety net: queues overdue deliveries again that have no queue row. */
+    async requeueOverdue(afterS: number, limit: number): Promise<Batch> {
       const rows = await db
         .select({ id: webhookDeliveries.id })
         .from(webhookDeliveries)
@@ -288,8 +288,7 @@ export function deliveryQueries(db: Db) {
           ),
         )
         .limit(limit);
-      for (const { id } of rows) await enqueueDelivery(db, id, 0);
-      return rows.map(({ id }) => id);
+      return enqueueEach(rows, ({ id }) => enqueueDelivery(db, id, 0));
     },
   };
 }

@@ -9,7 +9,7 @@ import type { AppliedEnhancements, JobPicture, JobRecord, OutputFacts, SourceFac
 import type { PreviewClip, Stretch } from '../domain/previews.ts';
 import { refundOnFailure } from '../domain/refunds.ts';
 import { type TransitionName, transitions } from '../domain/transitions.ts';
-import { type Batch, type Db, transact, type Tx, withEach } from './database.ts';
+import { type Batch, type Db, inAnyOrder, transact, type Tx, withEach } from './database.ts';
 import { createDeliveries } from './deliveries.ts';
 import { appendEvent, eventOf } from './events.ts';
 import { type Fence, LeaseLost } from './fence.ts';
@@ -413,7 +413,7 @@ export async function sweepEach<R>(rows: readonly R[], nameOf: (row: R) => strin
 
 async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
   const expired = and(inArray(jobs.step, queuedSteps), sql`${jobs.leaseExpiresAt} < clock_timestamp()`, allowsTransition('continue'));
-  const candidates = await db.select({ id: jobs.id }).from(jobs).where(expired).limit(100);
+  const candidates = await db.select({ id: jobs.id }).from(jobs).where(expired).orderBy(inAnyOrder).limit(100);
   return sweepEach(candidates, ({ id }) => id, ({ id }) =>
     transact(db, async (tx) => {
       const which = and(eq(jobs.id, id), expired);

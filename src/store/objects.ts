@@ -1,8 +1,8 @@
 /** The stored objects in the database. Each is registered before its file is stored. */
 import { and, desc, eq, inArray, isNotNull, isNull, ne, not, or, type SQL, sql, type SQLWrapper } from './orm.ts';
-import { type Db, type Executor, readSlowly, transact, type Tx } from './database.ts';
+import { type Batch, type Db, type Executor, readSlowly, transact, type Tx } from './database.ts';
 import { type Fence, LeaseLost } from './fence.ts';
-import { destroyIsQueued, enqueueDestroy } from './queue.ts';
+import { destroyIsQueued, enqueueDestroy, enqueueEach } from './queue.ts';
 import { jobs, type ObjectRole, objectRoles, objects, segments } from './schema.ts';
 
 export interface StoredFile {
@@ -198,18 +198,17 @@ function changedJobs(seconds: number): SQL {
     UNION ${jobsWith(sql`status IN ('queued', 'running') AND deleted_at IS NULL`)} UNION SELECT job_id FROM objects WHERE state = 'pending'`;
 }
 
-async function requeuePendingDeletions(db: Db, afterS: number, limit: number, changedInS: number | undefined): Promise<string[]> {
+async function requeuePendingDeletions(db: Db, afterS: number, limit: number, changedInS: number | undefined): Promise<Batch> {
   // Reading all objects may take longer than a connection may be silent.
   const rows = await (changedInS === undefined
     ? readSlowly(db, (tx) => overdueDeletions(tx, afterS, limit))
     : overdueDeletions(db, afterS, limit, sql`${objects.jobId} IN (${changedJobs(changedInS)})`));
-  for (const { jobId } of rows) await enqueueDestroy(db, jobId);
-  return rows.map((row) => row.jobId);
+  return enqueueEach(rows, ({ id }) => enqueueDestroy(db, id));
 }
 
 function overdueDeletions(on: Executor, afterS: number, limit: number, which?: SQL) {
   return on
-    .selectDistinct({ jobId: objects.jobId })
+    .selectDistinct({ id: objects.jobId })
     .from(objects)
     .innerJoin(jobs, eq(jobs.id, objects.jobId))
     .leftJoin(segments, ofSegment)

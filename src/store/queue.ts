@@ -1,6 +1,6 @@
 /** Queue rows of Graphile Worker, written in the transaction that makes them necessary. */
 import { type SQL, sql, type SQLWrapper } from './orm.ts';
-import type { Executor } from './database.ts';
+import { type Batch, type Executor, withEach } from './database.ts';
 import type { DeviceClass, Step } from './schema.ts';
 
 /** The schema of Graphile Worker's tables, which our SQL names. Without it, Graphile takes the one of GRAPHILE_WORKER_SCHEMA. */
@@ -97,6 +97,13 @@ export async function enqueue(on: Executor, { task, payload, key, delayS = 0, ma
     max_attempts := ${maxAttempts}::int, priority := ${priority}::int, flags := ARRAY(${account}))`;
   while ((await on.execute<{ id: string | null }>(add))[0]!.id === null);
 }
+
+/** Queues a task for each row, and goes on with the others if one fails. */
+export const enqueueEach = <R extends { id: string }>(rows: readonly R[], enqueueRow: (row: R) => Promise<void>): Promise<Batch> =>
+  withEach(rows, async (row) => {
+    await enqueueRow(row);
+    return true;
+  });
 
 const accountOfJob = (jobId: string) => sql`SELECT account_id FROM jobs WHERE id = ${jobId}`;
 

@@ -1,11 +1,11 @@
 /** Puts right what dead workers, older versions and missing devices leave of segments. Workers do so at intervals. */
 import { and, eq, inArray, not, type SQL, sql, type SQLWrapper } from './orm.ts';
-import { type Batch, type Db, transact, withEach } from './database.ts';
+import { type Batch, type Db, inAnyOrder, transact, withEach } from './database.ts';
 import { allowsTransition } from './job-states.ts';
 import { failRow, sweepEach, type SweptLeases } from './leases.ts';
-import { enqueueDestroy, enqueueNextSegments, enqueueSegment, hasUsableRow } from './queue.ts';
+import { enqueueDestroy, enqueueEach, enqueueNextSegments, enqueueSegment, hasUsableRow } from './queue.ts';
 import { idOfJob, jobs, segments } from './schema.ts';
-import { idle, isSegment, isWanted, queueRow, startOver } from './segment-rows.ts';
+import { idle, isSegment, isWanted, queueRow, type SegmentFence, startOver } from './segment-rows.ts';
 
 /** Whether a worker `w` enhances videos on a device of this class. */
 const hasClass = (deviceClass: SQLWrapper) => sql`${deviceClass} = ANY (w.device_classes)`;
@@ -52,10 +52,12 @@ export async function replanUnserved(db: Db, { deviceClassS, engineS }: Unserved
   );
 }
 
+const nameOf = ({ jobId, number }: Pick<SegmentFence, 'jobId' | 'number'>) => `${jobId}:${number}`;
+
 export async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
   const expired = sql`${segments.leaseExpiresAt} < clock_timestamp()`;
-  const candidates = await db.select({ jobId: segments.jobId, number: segments.number }).from(segments).where(expired).limit(100);
-  return sweepEach(candidates, ({ jobId, number }) => `${jobId}:${number}`, (which) =>
+  const candidates = await db.select({ jobId: segments.jobId, number: segments.number }).from(segments).where(expired).orderBy(inAnyOrder).limit(100);
+  return sweepEach(candidates, nameOf, (which) =>
     transact(db, async (tx) => {
       const [job] = await tx.select().from(jobs).where(eq(jobs.id, which.jobId)).for('no key update', { skipLocked: true });
       if (!job) return null;
@@ -80,7 +82,7 @@ export async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLea
   );
 }
 
-export async function requeueOrphans(db: Db, limit: number): Promise<string[]> {
+export async function requeueOrphans(db: Db, limit: number): Promise<Batch> {
   const orphans = await db
     .select(queueRow)
     .from(segments)
@@ -95,8 +97,7 @@ export async function requeueOrphans(db: Db, limit: number): Promise<string[]> {
     )
     .limit(limit);
   // A second row for one segment is harmless: its lease decides.
-  for (const which of orphans) await enqueueSegment(db, which);
-  return orphans.map(({ jobId, number }) => `${jobId}:${number}`);
+  return enqueueEach(orphans.map((which) => ({ ...which, id: nameOf(which) })), (which) => enqueueSegment(db, which));
 }
 
 /** The end of a segment queues the next one; this is for segments that a worker of an older version ended. */

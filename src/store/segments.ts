@@ -176,7 +176,7 @@ export function segmentQueries(db: Db) {
     /** Removes expired leases and queues their segments again. A job fails when `maxCrashes` leases of one have expired. */
     sweepExpired: (maxCrashes: number) => sweepExpired(db, maxCrashes),
 
-    /** Queues up to `limit` pending segments again that have no queue row that can still run. Returns their keys. */
+    /** Queues up to `limit` pending segments again that have no queue row that can still run. */
     requeueOrphans: (limit: number) => requeueOrphans(db, limit),
 
     /** Queues segments of up to `limit` jobs that have fewer than `atOnce` waiting or running. */

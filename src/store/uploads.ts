@@ -14,7 +14,7 @@ import { type Batch, databaseError, type Db, type Executor, transact, type Tx, w
 import { appendEvent, type NewEvent } from './events.ts';
 import { assertReplayable, endAfterDeletion, isKey, keyIsExpiring } from './idempotency-keys.ts';
 import { isOpen } from './job-states.ts';
-import { enqueueUploadDestroy, enqueueVerify, uploadTaskIsQueued } from './queue.ts';
+import { enqueueEach, enqueueUploadDestroy, enqueueVerify, uploadTaskIsQueued } from './queue.ts';
 import { accounts, type DeletedBy, idempotencyKeys, jobs, uploads } from './schema.ts';
 import type { Actor, CreateUpload, DeletedUpload, Idempotency, ListUploads, UploadChecksum, UploadStore } from './types.ts';
 
@@ -384,7 +384,7 @@ function deleteEach(db: Db, which: { id: string }[], by: DeletedBy, still?: SQL)
   return withEach(which, async ({ id }) => (await transact(db, (tx) => deleteUpload(tx, and(eq(uploads.id, id), still), by))) !== null);
 }
 
-async function requeueOverdue(db: Db, afterS: number, limit: number): Promise<string[]> {
+async function requeueOverdue(db: Db, afterS: number, limit: number): Promise<Batch> {
   const overdue = (since: SQL) => sql`${since} < now() - make_interval(secs => ${afterS}::float8)`;
   const [unverified, undestroyed] = await Promise.all([
     db
@@ -412,9 +412,8 @@ async function requeueOverdue(db: Db, afterS: number, limit: number): Promise<st
       )
       .limit(limit),
   ]);
-  for (const { id } of unverified) await enqueueVerify(db, id);
-  for (const { id } of undestroyed) await enqueueUploadDestroy(db, id);
-  return [...unverified, ...undestroyed].map(({ id }) => id);
+  const rows = [...unverified.map(({ id }) => ({ id, enqueue: enqueueVerify })), ...undestroyed.map(({ id }) => ({ id, enqueue: enqueueUploadDestroy }))];
+  return enqueueEach(rows, ({ id, enqueue }) => enqueue(db, id));
 }
 
 /**

@@ -7,7 +7,7 @@ import { maxWebhookEndpoints } from '../domain/limits.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
 import { lockOpenAccount, notOpen } from './account-locks.ts';
-import { type Batch, type Db, transact, type Tx, withEach } from './database.ts';
+import { type Batch, type Db, inAnyOrder, transact, type Tx, withEach } from './database.ts';
 import { createTestDelivery, redirectDeliveries, stopAndForgetSomeOf, stopDeliveriesOf, stopSomeOf } from './deliveries.ts';
 import { appendEvent } from './events.ts';
 import { accounts, type EventKind, webhookEndpoints, webhookSecrets } from './schema.ts';
@@ -74,7 +74,7 @@ export function webhookEndpointQueries(db: Db, cipher: SecretCipher | undefined)
      * Those for which it can go on are done.
      */
     async forgetDeleted(limit: number): Promise<Batch> {
-      const deleted = await db.select({ id: webhookEndpoints.id }).from(webhookEndpoints).where(isNotNull(webhookEndpoints.deletedAt)).limit(limit);
+      const deleted = await db.select({ id: webhookEndpoints.id }).from(webhookEndpoints).where(isNotNull(webhookEndpoints.deletedAt)).orderBy(inAnyOrder).limit(limit);
       return withEach(deleted, ({ id }) => transact(db, (tx) => forgetDeleted(tx, id)));
     },
   } satisfies WebhookEndpointStore & Record<string, unknown>;
@@ -182,7 +182,7 @@ async function forgetSome(tx: Tx, id: string): Promise<{ forgotten: number; isMo
 /** True if it got further and there is more to do. What others have locked is left for the next time. */
 async function forgetDeleted(tx: Tx, id: string): Promise<boolean> {
   const deleted = and(eq(webhookEndpoints.id, id), isNotNull(webhookEndpoints.deletedAt));
-  const [endpoint] = await tx.select({ id: webhookEndpoints.id }).from(webhookEndpoints).where(deleted).for('update');
+  const [endpoint] = await tx.select({ id: webhookEndpoints.id }).from(webhookEndpoints).where(deleted).for('update', { skipLocked: true });
   if (endpoint === undefined) return false;
   const { forgotten, isMore } = await forgetSome(tx, id);
   return isMore && forgotten > 0;

@@ -81,7 +81,7 @@ describe('a deletion certificate', () => {
     expect(pictures.map(({ kind }) => kind)).toEqual(['poster', 'thumbnail', 'thumbnail']);
     // Nothing that the job refers to counts as left over.
     expect(await world.store.objects.pendingDeletion(job.id)).toEqual({ keys: [], busyForS: 0 });
-    expect(await world.store.objects.requeuePendingDeletions(-1, 10)).not.toContain(job.id);
+    expect((await world.store.objects.requeuePendingDeletions(-1, 10)).done).not.toContain(job.id);
     const keys = [outputKey, ...pictures.map(({ key }) => key)];
     for (const key of keys) expect(shop.storage.objects.has(key)).toBe(true);
     expect(pictures[1]).toMatchObject({ time: 1, width: 32, height: 18, size_bytes: 19 });

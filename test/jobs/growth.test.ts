@@ -218,7 +218,7 @@ describe('scheduled tasks', () => {
       store: {
         ...store,
         workers: { ...store.workers, dropExpiredKeys: down },
-        objects: { ...store.objects, requeuePendingDeletions: note('pending deletions'), destroyReturned: down },
+        objects: { ...store.objects, requeuePendingDeletions: async () => (done.push('pending deletions'), { found: 0, done: [], failures: [] }), destroyReturned: down },
         uploads: { ...store.uploads, destroyReturned: note('returned uploads') },
         requestLog: { ...store.requestLog, prune: down },
         deliveries: { ...store.deliveries, prune: down },

@@ -225,7 +225,7 @@ it('the search for jobs of closed accounts reads no jobs of open ones, and finds
 });
 
 describe('the search for files that should be gone', () => {
-  const find = (db: Db, query?: { changedInS: number }) => objectQueries(db).requeuePendingDeletions(0, 200, query);
+  const find = async (db: Db, query?: { changedInS: number }) => (await objectQueries(db).requeuePendingDeletions(0, 200, query)).done;
   const old = (i: number) => `job_${String(i).padStart(26, '0')}`;
 
   it('of jobs that changed lately reads no others', async () => {

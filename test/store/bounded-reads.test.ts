@@ -88,7 +88,7 @@ describe('the search for jobs that wait for their certificate', () => {
     await world.sql`DELETE FROM graphile_worker._private_jobs WHERE key LIKE 'destroy:%'`;
     let found: string[] = [];
     const rows = await rowsRead(async (tx) => {
-      found = await certificateQueries(tx as unknown as Db).requeueDue(0, 200);
+      found = (await certificateQueries(tx as unknown as Db).requeueDue(0, 200)).done;
     });
     expect(found.toSorted()).toEqual(waiting.toSorted());
     expect(rows).toBeLessThan(few);
@@ -108,7 +108,7 @@ describe('the search for jobs that wait for their certificate', () => {
     await world.sql`DELETE FROM graphile_worker._private_jobs WHERE key = ${`destroy:${id}`}`;
     const [certified] = await world.sql`SELECT certificate_due FROM jobs WHERE id = ${id}`;
     expect(certified).toEqual({ certificate_due: false });
-    expect(await world.store.certificates.requeueDue(0, 200)).not.toContain(id);
+    expect((await world.store.certificates.requeueDue(0, 200)).done).not.toContain(id);
   });
 
   it('also finds those that were deleted before the upgrade', async () => {
