@@ -1,12 +1,12 @@
 /** Webhook deliveries: created with the end of a job, sent by a task, stored with all their attempts. */
-import { and, asc, desc, eq, inArray, isNotNull, isNull, lt, type SQL, sql, type SQLWrapper } from './orm.ts';
+import { and, asc, desc, eq, inArray, isNotNull, isNull, lt, not, type SQL, sql, type SQLWrapper } from './orm.ts';
 import { newId } from '../domain/ids.ts';
 import type { Mode } from '../domain/job.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
 import { isOfAccount } from './account-lists.ts';
 import { type Batch, type Db, type Executor, transact, type Tx } from './database.ts';
 import type { JobRow } from './job-rows.ts';
-import { enqueue, enqueueEach } from './queue.ts';
+import { enqueue, enqueueEach, isQueued } from './queue.ts';
 import { accounts, type DeliveryState, webhookAttempts, webhookDeliveries, webhookEndpoints } from './schema.ts';
 import type { WebhookEndpointRecord } from './types.ts';
 
@@ -283,8 +283,7 @@ export function deliveryQueries(db: Db) {
             eq(webhookDeliveries.state, 'pending'),
             sql`${webhookDeliveries.nextAt} < now() - make_interval(secs => ${afterS}::float8)`,
             sql`coalesce(${webhookDeliveries.busyUntil} < now(), true)`,
-            sql`NOT EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'webhook:' || ${webhookDeliveries.id}
-              AND q.locked_at IS NULL AND q.attempts < q.max_attempts)`,
+            not(isQueued(sql`'webhook:' || ${webhookDeliveries.id}`, sql`q.locked_at IS NULL AND q.attempts < q.max_attempts`)),
           ),
         )
         .limit(limit);

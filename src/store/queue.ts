@@ -196,23 +196,27 @@ export async function dequeueSegments(on: Executor, jobId: string): Promise<void
 export const stepKey = (jobId: string): string => `step:${jobId}`;
 
 /**
+ * Whether the queue has a row `q` with that key that meets the condition. It is looked up by its key, whatever PostgreSQL expects of a queue that has
+ * just grown: because of the LIMIT it makes no join. Ids have the collation "C", with which it could not use the index of keys.
+ */
+export const isQueued = (key: SQL, condition: SQL) =>
+  sql`(SELECT true FROM graphile_worker.jobs q WHERE q.key = (${key}) COLLATE "default" AND ${condition} LIMIT 1) IS TRUE`;
+
+/**
  * Whether a queue row with that key of a step or segment waits or runs. One without attempts left does neither, nor does one that a
  * dead worker has locked; a worker that has just started may not be known yet. No step waits for an hour: such a row was queued
  * while the clock of the database was ahead.
  */
 export const hasUsableRow = (key: SQL) =>
-  sql`EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = ${key}
-    AND CASE WHEN q.locked_at IS NULL THEN q.attempts < q.max_attempts AND q.run_at < now() + interval '1 hour'
-      ELSE q.locked_at > now() - interval '1 minute' OR EXISTS (SELECT 1 FROM workers w WHERE q.locked_by = ANY (w.pools)) END)`;
+  isQueued(key, sql`CASE WHEN q.locked_at IS NULL THEN q.attempts < q.max_attempts AND q.run_at < now() + interval '1 hour'
+    ELSE q.locked_at > now() - interval '1 minute' OR EXISTS (SELECT 1 FROM workers w WHERE q.locked_by = ANY (w.pools)) END`);
 
 /**
  * Whether a destruction of the job runs within `soonS` seconds. After a long outage of the storage the delays of the queue
  * have grown to hours.
  */
 export const destroyIsQueued = (jobId: SQLWrapper, soonS: number) =>
-  sql`EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'destroy:' || ${jobId}
-    AND q.locked_at IS NULL AND q.attempts < q.max_attempts
-    AND q.run_at < now() + make_interval(secs => ${soonS}::float8))`;
+  isQueued(sql`'destroy:' || ${jobId}`, sql`q.locked_at IS NULL AND q.attempts < q.max_attempts AND q.run_at < now() + make_interval(secs => ${soonS}::float8)`);
 
 /** Queues the destruction of objects that a job no longer needs; attempts go on for days. */
 export function enqueueDestroy(on: Executor, jobId: string, delayS = 0): Promise<void> {
@@ -253,6 +257,5 @@ export function enqueueUploadDestroy(on: Executor, uploadId: string, delayS = 0)
 
 /** Whether the task of an upload with this kind of key runs within `soonS` seconds, or runs now. */
 export const uploadTaskIsQueued = (kind: 'verify' | 'destroy', uploadId: SQLWrapper, soonS: number) =>
-  sql`EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = ${`${kind}:`}::text || ${uploadId}
-    AND q.attempts < q.max_attempts AND q.run_at < now() + make_interval(secs => ${soonS}::float8)
-    AND (q.locked_at IS NULL OR q.locked_at > now() - make_interval(secs => ${soonS}::float8)))`;
+  isQueued(sql`${`${kind}:`}::text || ${uploadId}`, sql`q.attempts < q.max_attempts AND q.run_at < now() + make_interval(secs => ${soonS}::float8)
+    AND (q.locked_at IS NULL OR q.locked_at > now() - make_interval(secs => ${soonS}::float8))`);
