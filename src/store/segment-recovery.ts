@@ -36,10 +36,13 @@ export interface UnservedWait {
 
 export async function replanUnserved(db: Db, { deviceClassS, engineS }: UnservedWait, limit: number): Promise<Batch> {
   const mayWait = and(inArray(jobs.step, ['enhance', 'segments', 'join']), allowsTransition('continue'));
+  const hasChanged = and(mayWait, sql`(${waitsUnserved}) <> (${jobs.unservedSince} IS NOT NULL)`);
+  // One that somebody keeps locked would hold up the others, and the workers that have them: their rows are locked meanwhile.
+  const changed = db.select({ id: jobs.id }).from(jobs).where(hasChanged).for('no key update', { skipLocked: true });
   await db
     .update(jobs)
     .set({ unservedSince: sql`CASE WHEN ${waitsUnserved} THEN now() END` })
-    .where(and(mayWait, sql`(${waitsUnserved}) <> (${jobs.unservedSince} IS NOT NULL)`));
+    .where(sql`${jobs.id} = ANY (ARRAY(${changed}))`);
   const waitS = sql`CASE WHEN ${isClassServed} THEN ${engineS}::float8 ELSE ${deviceClassS}::float8 END`;
   const due = and(mayWait, sql`${jobs.unservedSince} <= now() - make_interval(secs => ${waitS})`, waitsUnserved);
   const candidates = await db.select({ id: jobs.id }).from(jobs).where(due).limit(limit);

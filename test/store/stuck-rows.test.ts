@@ -8,7 +8,7 @@ let accountId: string;
 beforeAll(async () => void (world = await createWorld()));
 afterAll(() => world.close());
 beforeEach(async () => {
-  await world.sql.unsafe('TRUNCATE segments, webhook_endpoints, webhook_deliveries, graphile_worker._private_jobs CASCADE');
+  await world.sql.unsafe('TRUNCATE segments, workers, webhook_endpoints, webhook_deliveries, graphile_worker._private_jobs CASCADE');
   accountId = (await fundedAccount(world.store, 0)).id;
 });
 
@@ -88,6 +88,20 @@ describe('a deleted webhook endpoint', () => {
     });
     expect([await isGone(locked!), await isGone(other!)]).toEqual([false, true]);
   });
+});
+
+it('a job that no worker can enhance is noticed although somebody keeps another one locked', async () => {
+  const [locked, other] = await addSegments(2);
+  await world.sql`INSERT INTO workers (id, device_classes) VALUES ('with a GPU', '{cuda}')`;
+  await world.sql.begin(async (tx) => {
+    await tx`SET LOCAL idle_in_transaction_session_timeout = '2s'`;
+    await tx`SELECT 1 FROM jobs WHERE id = ${locked!} FOR UPDATE`;
+    await world.store.segments.replanUnserved({ deviceClassS: 600, engineS: 600 }, 200);
+  });
+  const noticed = await world.sql`SELECT id FROM jobs WHERE unserved_since IS NOT NULL`;
+  expect(noticed).toEqual([{ id: other }]);
+  await world.store.segments.replanUnserved({ deviceClassS: 600, engineS: 600 }, 200);
+  expect(await world.sql`SELECT id FROM jobs WHERE unserved_since IS NOT NULL`).toHaveLength(2);
 });
 
 describe('lost tasks', () => {
