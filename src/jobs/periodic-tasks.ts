@@ -3,7 +3,7 @@
  * within seconds, clean its own disk. Many processes may do so at once. Tasks that one process does for all are in
  * scheduled-tasks.ts.
  */
-import type { CrashedJob } from '../store/index.ts';
+import { type CrashedJob, reasonOf } from '../store/index.ts';
 import { leaseSweepsPerSecond, scheduleChecksPerSecond, sharedIntervalMs } from './fleet-size.ts';
 import { heartbeatIntervalMs } from './lease-keeper.ts';
 import type { KeptRunner } from './runner.ts';
@@ -54,15 +54,18 @@ export function periodicTasks(worker: WorkerContext, runners: readonly KeptRunne
       everyMs: () => sharedIntervalMs(fleet, { shortestMs: heartbeatMs, perSecond: leaseSweepsPerSecond }),
       async run() {
         if (!contact.isSteady()) return;
-        report('queue locks of dead workers released', await store.workers.reapDead(config.leaseSeconds * 1.5));
+        const errors: unknown[] = [];
+        const note = (error: unknown) => void errors.push(error);
+        // A queue row that cannot be unlocked must not keep the leases, which are of other jobs.
+        await store.workers.reapDead(config.leaseSeconds * 1.5).then((ids) => report('queue locks of dead workers released', ids), note);
         const swept = await store.leases.sweepExpired(tuning.maxCrashes);
         report('jobs of dead workers queued again', swept.requeued);
         reportFailed('jobs failed after too many crashes', swept.failed);
         const segments = await store.segments.sweepExpired(tuning.maxCrashes);
         report('segments of dead workers queued again', segments.requeued);
         reportFailed('jobs failed after too many crashes of a segment', segments.failed);
-        const errors = [...swept.errors, ...segments.errors];
-        if (errors.length > 0) throw new AggregateError(errors, `${errors.length} leases of dead workers could not be taken away. The first: ${String(errors[0])}`);
+        errors.push(...swept.errors, ...segments.errors);
+        if (errors.length > 0) throw new AggregateError(errors, `${errors.length} locks or leases of dead workers could not be taken away. The first: ${String(reasonOf(errors[0]))}`);
       },
     },
     {

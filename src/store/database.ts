@@ -159,7 +159,7 @@ export function assertNoneFailed({ found, failures }: Pick<Batch, 'found' | 'fai
 }
 
 /** What the server or the driver says; the query alone does not say why it failed. */
-const reasonOf = (error: unknown): unknown => (error instanceof DrizzleQueryError ? (error.cause ?? error) : error);
+export const reasonOf = (error: unknown): unknown => (error instanceof DrizzleQueryError ? (error.cause ?? error) : error);
 
 /** Codes of the driver and of the operating system for a connection that breaks or cannot be made. */
 const connectionCode = /^(?:CONNECTION_\w+|CONNECT_TIMEOUT|E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|AI_\w+)|ENOTFOUND)$/;

@@ -43,7 +43,7 @@ export type { CreateKey, KeyRecord } from './keys.ts';
 export { type Fence, LeaseLost } from './fence.ts';
 export type { CrashedJob, Lease, FinishedJob, JobFailure, RetryLater } from './leases.ts';
 export type { LedgerViolation } from './ledger.ts';
-export { assertNoneFailed, type Batch, certificateCode, defaultSilenceTimeoutS, isDatabaseFault, keepAliveS } from './database.ts';
+export { assertNoneFailed, type Batch, certificateCode, defaultSilenceTimeoutS, isDatabaseFault, keepAliveS, reasonOf } from './database.ts';
 export { parseConnectionUrl, pgOptions } from './connection-url.ts';
 export { migrate, NoTables } from './migrate.ts';
 export { setClientSettings } from './session-settings.ts';
