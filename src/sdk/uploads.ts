@@ -16,7 +16,7 @@ export interface UploadProgress {
 export interface SendOptions extends CallOptions {
   /** Called at the start and after each part. If it throws, the upload ends with that error. */
   onProgress?: ((progress: UploadProgress) => void) | undefined;
-  /** Parts that are sent at the same time; default 3, at most 8. */
+  /** Parts that are sent at the same time; default 3, at most 8. Fewer if parts time out, because the line is slow. */
   parallelParts?: number | undefined;
 }
 
@@ -126,11 +126,12 @@ async function send(calls: UploadCalls, defaults: SendDefaults, sending: Sending
  */
 async function sendParts(calls: UploadCalls, defaults: SendDefaults, { upload: first, file, options }: Sending): Promise<Upload> {
   const maxRetries = options.maxRetries ?? defaults.maxRetries;
+  const line: Line = { parallelParts: Math.min(mostParallelParts, Math.max(1, Math.floor(options.parallelParts ?? 3))) };
   let upload = first;
   for (let failures = 0; upload.parts.length > 0; ) {
     report(options, upload);
     const before = upload.received_bytes ?? 0;
-    const sendError = await sendListed(defaults, { upload, file, options });
+    const sendError = await sendListed(defaults, { upload, file, options }, line);
     options.signal?.throwIfAborted();
     upload = await freshState(calls, upload, options);
     if (upload.status !== 'waiting') return upload;
@@ -144,8 +145,13 @@ async function sendParts(calls: UploadCalls, defaults: SendDefaults, { upload: f
   return upload;
 }
 
+interface Line {
+  /** parts at the same time; fewer after a timeout, because they share the line */
+  parallelParts: number;
+}
+
 /** Sends the listed parts, several at a time. Returns the first error, but sends the other parts nevertheless. */
-async function sendListed(defaults: SendDefaults, { upload, file, options }: Sending): Promise<Error | undefined> {
+async function sendListed(defaults: SendDefaults, { upload, file, options }: Sending, line: Line): Promise<Error | undefined> {
   const queue = [...upload.parts];
   let sentBytes = upload.received_bytes ?? 0;
   let error: Error | undefined;
@@ -159,11 +165,14 @@ async function sendListed(defaults: SendDefaults, { upload, file, options }: Sen
         error ??= failure as Error;
         // A refused part means that all are refused; a lost connection may be back for the next one.
         if (!isTransient(failure)) queue.length = 0;
+        if (failure instanceof ReelmendTimeoutError && line.parallelParts > 1) {
+          line.parallelParts -= 1;
+          return;
+        }
       }
     }
   };
-  const count = Math.min(mostParallelParts, Math.max(1, options.parallelParts ?? 3));
-  await Promise.all(Array.from({ length: count }, worker));
+  await Promise.all(Array.from({ length: line.parallelParts }, worker));
   return error;
 }
 

@@ -46,6 +46,23 @@ async function verify(api: ReturnType<typeof makeApi>, id: string): Promise<void
 const isPart = (request: Request, number?: number) =>
   request.method === 'PUT' && (number === undefined || new URL(request.url).searchParams.get('number') === String(number));
 
+/** A line that one request keeps busy for `ms`. Requests at the same time share it. */
+function slowLine(ms: number): (signal: AbortSignal) => Promise<void> {
+  const stepMs = 10;
+  const sending = new Set<AbortSignal>();
+  return async (signal) => {
+    sending.add(signal);
+    try {
+      for (let left = ms; left > 0; left -= stepMs / sending.size) {
+        await new Promise((resolve) => setTimeout(resolve, stepMs));
+        signal.throwIfAborted();
+      }
+    } finally {
+      sending.delete(signal);
+    }
+  };
+}
+
 describe('uploads.create', () => {
   it('with a key of the caller continues the same upload, after a lost response and in another process', async () => {
     let losses = 0;
@@ -119,6 +136,17 @@ describe('uploads.create', () => {
     });
     expect((await reelmend.uploads.create(file())).status).toBe('ready');
     expect(parts.filter((number) => number === '1')).toHaveLength(1);
+  });
+
+  it('sends fewer parts at a time over a line that is too slow for them', async () => {
+    const line = slowLine(300);
+    const { parts, reelmend } = service(async (request, next) => {
+      if (isPart(request)) await line(request.signal);
+      return next(request);
+    });
+    const upload = await reelmend.uploads.create(file(), { timeoutMs: 800, maxRetries: 1 });
+    expect(upload).toMatchObject({ status: 'ready', sha256: sha256(large) });
+    expect(parts.toSorted()).toEqual(['1', '2', '3']);
   });
 
   it('gets fresh URLs for those that have expired', async () => {
