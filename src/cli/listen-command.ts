@@ -41,8 +41,8 @@ export function listenCommand(): Command {
 }
 
 async function listen({ forward, events = Infinity, ...options }: ListenOptions): Promise<void> {
+  const secret = signingSecret();
   const reelmend = await connect(options);
-  const secret = terminal().env['REELMEND_WEBHOOK_SECRET'] || newWebhookSecret();
   const ended = await endedJobs(reelmend);
   if (forward === undefined) say('Waiting for the events of new jobs. Add --forward 3000/hooks to send them to a receiver; Ctrl-C ends.');
   else say(`Forwarding the events of new jobs to ${forward}. The signing secret is ${secret}`);
@@ -62,6 +62,14 @@ async function listen({ forward, events = Infinity, ...options }: ListenOptions)
     // Ctrl-C is how this command ends.
     if (!isInterrupt(error)) throw error;
   });
+}
+
+/** Of the environment, so that receivers know it; otherwise a new one. */
+function signingSecret(): string {
+  const secret = terminal().env['REELMEND_WEBHOOK_SECRET'] || newWebhookSecret();
+  const [, encoded] = /^whsec_([A-Za-z0-9+/]+)={0,2}$/.exec(secret) ?? [];
+  if (encoded !== undefined && encoded.length % 4 !== 1) return secret;
+  throw new Error('REELMEND_WEBHOOK_SECRET must be whsec_ followed by base64, as the service shows it.');
 }
 
 /** Retries at the next poll when the service is unreachable. */
