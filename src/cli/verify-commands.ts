@@ -1,9 +1,11 @@
 /** `reelmend verify …`: checks signed proofs with keys that the caller trusts. Needs no database. */
 import { readFile } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
 import { Command } from 'commander';
 import type { Jwks } from '../evidence/index.ts';
 import { fetch } from './fetch.ts';
 import { parseLargeJson } from './large-json.ts';
+import { reasonOf, withCause } from './reason.ts';
 import { print, terminal, warn } from './terminal.ts';
 
 interface VerifyOptions {
@@ -19,11 +21,15 @@ const evidence = () => import('../evidence/index.ts');
 /** exit status for an intact document whose signer is unknown */
 const unverifiedStatus = 2;
 
+/** `-` is standard input. */
 async function read(path: string): Promise<Buffer> {
+  if (path === '-') return buffer(terminal().stdin);
   return readFile(path).catch((cause: unknown) => {
-    throw new Error(`Cannot read ${path}.`, { cause });
+    throw new Error(`Cannot read ${reasonOf(cause)}`, { cause });
   });
 }
+
+const nameOf = (path: string) => (path === '-' ? 'Standard input' : path);
 
 /** Parses a JSON object; undefined for anything else. */
 function asObject(json: Buffer): Record<string, unknown> | undefined {
@@ -68,7 +74,7 @@ async function readJwks(source: string): Promise<Buffer> {
     if (!response.ok) throw new Error(`status ${response.status}`);
     return Buffer.from(await response.arrayBuffer());
   } catch (cause) {
-    throw new Error(`Cannot read ${source}.`, { cause });
+    throw new Error(withCause(`Cannot read ${source}.`, cause), { cause });
   }
 }
 
@@ -100,7 +106,7 @@ async function certificateCommand(path: string, options: VerifyOptions): Promise
     return report(keys, { certificates: await verifyAll(file['certificates'], keys.keys) });
   }
   const jws = file === undefined ? bytes.toString('utf8').trim() : file['certificate'];
-  if (!isCertificate(jws)) throw new Error(`${path} contains no certificate.`);
+  if (!isCertificate(jws)) throw new Error(`${nameOf(path)} contains no certificate.`);
   const keys = await keysFor(options, file);
   const { verifyCertificate } = await evidence();
   report(keys, { certificate: await verifyCertificate(jws, keys.keys) });
@@ -129,7 +135,7 @@ async function auditLogCommand(path: string, options: VerifyOptions): Promise<vo
   const newestFirst = file?.['data'];
   const entries = Array.isArray(newestFirst) ? newestFirst.toReversed() : file?.['entries'];
   const head = file?.['head'];
-  if (!Array.isArray(entries) || typeof head !== 'string') throw new Error(`${path} contains no audit log.`);
+  if (!Array.isArray(entries) || typeof head !== 'string') throw new Error(`${nameOf(path)} contains no audit log.`);
   const keys = await keysFor(options, file);
   const { verifyAuditLog } = await evidence();
   const result = await verifyAuditLog({ account_id: file?.['account_id'], entries, head }, keys.keys);
@@ -153,12 +159,12 @@ export function verifyCommands(): Command {
   const certificate = verify
     .command('certificate')
     .description('check a deletion certificate and print its content')
-    .argument('<file>', "a compact JWS, the API's response, or the output of `reelmend jobs certificate` or `reelmend certificates export`");
+    .argument('<file>', "a compact JWS, the API's response, or the output of `reelmend jobs certificate` or `reelmend certificates export`; - reads standard input");
   withKeys(certificate).action(certificateCommand);
   const auditLog = verify
     .command('audit-log')
     .description('check an exported audit log; reports the first invalid entry')
-    .argument('<file>', 'the output of `reelmend audit-log` or `reelmend audit export`');
+    .argument('<file>', 'the output of `reelmend audit-log` or `reelmend audit export`; - reads standard input');
   withKeys(auditLog).action(auditLogCommand);
   return verify;
 }

@@ -1,5 +1,6 @@
 /** The operator's commands: keys, books, secrets, and proofs checked without a database. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -276,12 +277,16 @@ describe('a certificate', () => {
       const good = await offline('verify', 'certificate', await file('good', content), '--jwks', keys);
       expect(JSON.parse(good.stdout)).toEqual({ valid: true, result: 'verified', certificate: payload });
     }
+    const piped = (stdin: string) => runCommand(['verify', 'certificate', '-', '--jwks', keys], { env: elsewhere, stdin });
+    expect(JSON.parse((await piped(jws)).stdout)).toMatchObject({ result: 'verified' });
+    expect(await piped('')).toEqual({ status: 1, stdout: '', stderr: 'reelmend: Standard input contains no certificate.\n' });
     const changed = jws.replace(/\.(.{40})(.)/, (_, head: string, c: string) => `.${head}${c === 'A' ? 'B' : 'A'}`);
     for (const [content, args, message] of [
       [changed, ['--jwks', keys], 'it was changed'],
       [jws, [], '--jwks: name a file'],
       [jws, ['--jwks', await file('none.json', '{}')], 'is not a set of Ed25519 public keys'],
-      [jws, ['--jwks', join(dir, 'absent')], 'Cannot read'],
+      [jws, ['--jwks', join(dir, 'absent')], `Cannot read ${join(dir, 'absent')}: no such file or directory.`],
+      [jws, ['--jwks', 'http://127.0.0.1:1/jwks'], 'Cannot read http://127.0.0.1:1/jwks: bad port.'],
       ['{"hello": 1}', ['--jwks', keys], 'contains no certificate'],
       ['hello', [], 'contains no certificate'],
     ] as const) {
@@ -336,6 +341,11 @@ describe('a document that brings its own keys', () => {
     const good = await file('by-url.json', await signedBy(honest));
     expect(await offline('verify', 'audit-log', good, '--jwks', url)).toMatchObject({ status: 0, stderr: '' });
     server.close();
+    const missing = createServer((_request, response) => response.writeHead(404).end()).listen(0, '127.0.0.1');
+    await once(missing, 'listening');
+    const origin = `http://127.0.0.1:${(missing.address() as AddressInfo).port}`;
+    expect((await offline('verify', 'audit-log', good, '--jwks', origin)).stderr).toBe(`reelmend: Cannot read ${origin}: status 404.\n`);
+    missing.close();
     const plain = await offline('verify', 'audit-log', good, '--jwks', 'http://keys.example.com/jwks.json');
     expect(plain).toMatchObject({ status: 1, stderr: expect.stringContaining('over http prove nothing') as string });
   });
