@@ -4,8 +4,8 @@ import { access, constants, stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
 import { InvalidArgumentError } from 'commander';
-import { keyOfFile } from '../sdk/enhance.ts';
 import type { Reelmend, Upload } from '../sdk/index.ts';
+import { keyOfFile } from '../sdk/uploads.ts';
 import type { RemoteOptions } from './connect.ts';
 import { reasonOf } from './reason.ts';
 import { requireReplaceable } from './replaceable.ts';
@@ -69,7 +69,7 @@ export interface SendFileOptions extends RemoteOptions {
 export async function sendFile(reelmend: Reelmend, path: string, options: SendFileOptions): Promise<Upload> {
   const { resume, idempotencyKey: keyOfJob, signal } = options;
   const file = await openAsBlob(path);
-  const idempotencyKey = keyOfJob === undefined ? undefined : keyOfFile(keyOfJob);
+  const idempotencyKey = keyOfJob === undefined ? undefined : await keyOfFile(keyOfJob);
   let id = resume;
   const send = (update: (fraction: number) => void) => {
     const onProgress = ({ uploadId, sentBytes, totalBytes }: { uploadId: string; sentBytes: number; totalBytes: number }) => {

@@ -2,7 +2,7 @@
 import type { DownloadedFile, DownloadOptions } from './download.ts';
 import type { CreateOptions, JobInput } from './inputs.ts';
 import type { Job, Upload } from './types.gen.ts';
-import type { UploadOptions } from './uploads.ts';
+import { keyOfFile, type UploadOptions } from './uploads.ts';
 import type { WaitOptions } from './wait.ts';
 
 /** A job to create, or one whose video is a file: a `File`, or in Node `await openAsBlob(path)` of `node:fs`. */
@@ -63,16 +63,13 @@ export async function enhance(steps: EnhanceSteps, input: EnhanceInput, options:
   return job;
 }
 
-/** The key under which the file of a job is sent. Keys of uploads and jobs are of one kind, so it cannot be the job's. */
-export const keyOfFile = (keyOfJob: string): string => `${keyOfJob}.file`;
-
 /** Sends the file. Resolves with the job's body. */
 async function sent(steps: EnhanceSteps, { file, file_name, ...settings }: FileInput, options: EnhanceOptions): Promise<JobInput> {
   const { idempotencyKey, signal, onProgress } = options;
   const { id } = await steps.upload(file, {
     signal,
     name: file_name,
-    idempotencyKey: idempotencyKey === undefined ? undefined : keyOfFile(idempotencyKey),
+    idempotencyKey: idempotencyKey === undefined ? undefined : await keyOfFile(idempotencyKey),
     onProgress: ({ sentBytes, totalBytes }) => onProgress?.({ step: 'upload', progress: sentBytes / totalBytes }),
   });
   return { ...settings, upload_id: id };

@@ -47,6 +47,8 @@ export { ReelmendConnectionError };
 /** ms for one part; a slower line sends it again */
 const partTimeoutMs = 290_000;
 const mostParallelParts = 8;
+/** characters of an idempotency key */
+const longestKey = 255;
 const firstPollMs = 250;
 const longestPollMs = 3000;
 
@@ -207,8 +209,7 @@ async function hashParts(file: Blob, partSize: number, signal: AbortSignal | und
   const hashes: string[] = [];
   for (let offset = 0; offset < file.size; offset += partSize) {
     signal?.throwIfAborted();
-    const digest = await crypto.subtle.digest('SHA-256', await file.slice(offset, offset + partSize).arrayBuffer());
-    hashes.push(Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join(''));
+    hashes.push(await sha256(await file.slice(offset, offset + partSize).arrayBuffer()));
   }
   return hashes;
 }
@@ -217,6 +218,20 @@ async function hashParts(file: Blob, partSize: number, signal: AbortSignal | und
 function assertBlob(file: Partial<Blob> | null | undefined): void {
   if (typeof file?.size === 'number' && typeof file.slice === 'function') return;
   throw new TypeError('The file must be a Blob: a File of a form, or `await openAsBlob(path)` of node:fs.');
+}
+
+/** lower-case hex */
+async function sha256(bytes: BufferSource): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', bytes);
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** The key under which the file of a job is sent. Keys of uploads and jobs are of one kind, so it cannot be the job's. */
+export async function keyOfFile(keyOfJob: string): Promise<string> {
+  const key = `${keyOfJob}.file`;
+  if (key.length <= longestKey) return key;
+  assertChecksums();
+  return `${await sha256(new TextEncoder().encode(keyOfJob))}.file`;
 }
 
 /** For before anything is begun or sent: the checksums are computed at the end. */

@@ -66,10 +66,10 @@ describe('enhance', () => {
     expect(await readdir(dir)).toEqual([]);
   });
 
-  it('with a key of the caller continues: one upload, one job, one charge', async () => {
+  it.each(['order-1', 'k'.repeat(255)])('with a key of the caller continues: one upload, one job, one charge (%s)', async (idempotencyKey) => {
     const { api, calls, reelmend } = service();
     const enhance = () =>
-      reelmend.enhance({ file: new Blob([film]), file_name: 'a.mov', resolution: '1080p' }, { idempotencyKey: 'order-1', output: join(dir, 'a.mp4') });
+      reelmend.enhance({ file: new Blob([film]), file_name: 'a.mov', resolution: '1080p' }, { idempotencyKey, output: join(dir, 'a.mp4') });
     const first = await enhance();
     await rm(join(dir, 'a.mp4'));
     expect((await enhance()).id).toBe(first.id);
