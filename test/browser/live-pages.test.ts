@@ -1,4 +1,4 @@
-/** Pages that stay open: in many tabs, while many jobs end, while the browser translates them, and after one has crashed. */
+/** Pages that stay open or are come back to: in many tabs, while many jobs end, while the browser translates them, by Back, and after one has crashed. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConsoleJobDetail } from '../../src/contract/types.gen.ts';
@@ -171,6 +171,27 @@ describe.each([
     await state.getByText('Done').waitFor();
     await page.getByRole('region', { name: 'Player' }).waitFor();
   });
+});
+
+it.each([
+  { path: '/request-log', choices: { Status: '4xx', Mode: 'test' }, id: `job_${'0'.repeat(26)}`, query: `?status=4xx&mode=test&resource_id=job_${'0'.repeat(26)}`, empty: 'No request matches' },
+  { path: '/webhooks', choices: { State: 'dead' }, id: undefined, query: '?state=dead', empty: 'No delivery matches' },
+])('has the filters of $path in the URL, so that Back from another page finds them again', async ({ path, choices, id, query, empty }) => {
+  const search = page.getByLabel('Request, job, upload or endpoint id');
+  await page.goto(`${world.url}${path}`);
+  for (const [name, value] of Object.entries(choices)) await page.getByLabel(name, { exact: true }).selectOption(value);
+  if (id !== undefined) {
+    await search.fill(id);
+    await page.getByRole('button', { name: 'Find' }).click();
+  }
+  await page.waitForURL(`${world.url}${path}${query}`);
+  await page.getByText(empty).waitFor();
+  await page.getByRole('link', { name: 'Jobs', exact: true }).click();
+  await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor();
+  await page.goBack();
+  await page.getByText(empty).waitFor();
+  for (const [name, value] of Object.entries(choices)) expect(await page.getByLabel(name, { exact: true }).inputValue()).toBe(value);
+  if (id !== undefined) expect(await search.inputValue()).toBe(id);
 });
 
 it('crashes alone: the navigation leads on', async () => {
