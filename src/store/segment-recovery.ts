@@ -89,7 +89,7 @@ export async function requeueOrphans(db: Db, limit: number): Promise<Batch> {
   const orphans = await db
     .select(queueRow)
     .from(segments)
-    .innerJoin(jobs, eq(jobs.id, segments.jobId))
+    .innerJoin(jobs, eq(segments.jobId, idOfJob))
     .where(
       and(
         eq(segments.state, 'pending'),
