@@ -1,7 +1,7 @@
 /** `reelmend preview`: compares settings on a few seconds of a video. `reelmend previews`: lists previews. */
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import type { EnhancementsInput, OutputInput, Preview, PreviewClip, PreviewSetting, Reelmend } from '../sdk/index.ts';
 import { connect, type RemoteOptions, withService } from './connect.ts';
@@ -9,6 +9,7 @@ import { fetch } from './fetch.ts';
 import { interruptible } from './interruptible.ts';
 import { positiveWhole } from './options.ts';
 import { withCause } from './reason.ts';
+import { requireInputKept } from './replaceable.ts';
 import { plain, print, say } from './terminal.ts';
 import {
   commandFor,
@@ -120,6 +121,7 @@ async function preview(source: string, options: PreviewOptions): Promise<void> {
   const isFile = !isUrl(source) && !isUpload(source);
   if (isFile) await requireFile(source);
   if (output !== undefined) await createFolder(output);
+  if (output !== undefined && isFile && clipName.test(basename(source))) await requireInputKept(source, join(output, basename(source)));
   const reelmend = await connect(options);
   await interruptible(async (signal) => {
     const upload = isFile ? await sendFile(reelmend, source, { ...options, signal }) : undefined;
@@ -143,6 +145,8 @@ async function createFolder(path: string): Promise<void> {
 
 const waitFor = (reelmend: Reelmend, id: string, signal: AbortSignal): Promise<Preview> =>
   withBar(id, (update) => reelmend.previews.wait(id, { onProgress: ({ progress }) => update(progress), signal }));
+
+const clipName = /^\d+-(?:original|setting-\d+)\.mp4$/;
 
 /** Pairs each clip with its file name: `1-original.mp4`, `1-setting-2.mp4`. */
 function clipsOf({ stretches }: Preview): { name: string; clip: PreviewClip }[] {

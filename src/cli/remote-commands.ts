@@ -191,6 +191,7 @@ function pair(text: string): string {
 
 function collectMetadata(text: string, earlier: Record<string, string> = {}): Record<string, string> {
   const [name = '', value = ''] = pair(text).split(/=(.*)/s);
+  if (Object.hasOwn(earlier, name)) throw new InvalidArgumentError(`${plain(name)} occurs twice.`);
   return { ...earlier, [name]: value };
 }
 

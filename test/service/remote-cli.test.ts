@@ -141,6 +141,8 @@ describe('reelmend jobs', () => {
     const job = await create();
     expect(job.metadata).toEqual({ order: 'A=7', note: '' });
     expect((await create()).id).toBe(job.id);
+    const twice = await reelmend('jobs', 'create', 'https://media.example.com/a.mp4', '--metadata', 'order=1', '--metadata', 'order=2');
+    expect(twice.stderr).toContain('order occurs twice.');
     const { status, stderr } = await reelmend('jobs', 'create', 'https://media.example.com/a.mp4', '--metadata', 'order');
     expect({ status, stderr }).toMatchObject({ status: 1, stderr: expect.stringContaining('Expected name=value.') as string });
   });
@@ -159,6 +161,12 @@ describe('reelmend jobs', () => {
     const { streams } = await ffprobe(file('out.mp4'));
     expect(streams[0]).toMatchObject({ codec_name: 'h264', width: 1920 });
     expect((await readdir(dir)).filter((name) => name.endsWith('.part'))).toEqual([]);
+  });
+
+  it('never replaces the video by a clip of its preview', async () => {
+    await writeFile(file('1-original.mp4'), await readFile(file('Ferien.mov')));
+    const { status, stderr } = await reelmend('preview', file('1-original.mp4'), '--output', dir);
+    expect({ status, stderr }).toEqual({ status: 1, stderr: 'reelmend: The output would overwrite the input; choose another name.\n' });
   });
 
   it('never replaces the video by its result', async () => {
