@@ -41,7 +41,7 @@ export function listenCommand(): Command {
 }
 
 async function listen({ forward, events = Infinity, ...options }: ListenOptions): Promise<void> {
-  const secret = signingSecret();
+  const secret = await signingSecret();
   const reelmend = await connect(options);
   const ended = await endedJobs(reelmend);
   if (forward === undefined) say('Waiting for the events of new jobs. Add --forward 3000/hooks to send them to a receiver; Ctrl-C ends.');
@@ -65,10 +65,10 @@ async function listen({ forward, events = Infinity, ...options }: ListenOptions)
 }
 
 /** Of the environment, so that receivers know it; otherwise a new one. */
-function signingSecret(): string {
+async function signingSecret(): Promise<string> {
   const secret = terminal().env['REELMEND_WEBHOOK_SECRET'] || newWebhookSecret();
-  const [, encoded] = /^whsec_([A-Za-z0-9+/]+)={0,2}$/.exec(secret) ?? [];
-  if (encoded !== undefined && encoded.length % 4 !== 1) return secret;
+  const { secretBytes } = await import('../sdk/webhook.ts');
+  if (secretBytes(secret) !== undefined) return secret;
   throw new Error('REELMEND_WEBHOOK_SECRET must be whsec_ followed by base64, as the service shows it.');
 }
 

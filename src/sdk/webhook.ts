@@ -121,14 +121,22 @@ function plainHeader(headers: Record<string, string | readonly string[] | undefi
   return values.join(', ');
 }
 
+/** What a secret encodes; undefined if it is not `whsec_` and base64. */
+export function secretBytes(secret: string): Bytes | undefined {
+  const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1];
+  try {
+    return encoded === undefined ? undefined : fromBase64(encoded);
+  } catch {
+    return undefined; // too few characters, or too many of `=`
+  }
+}
+
 /** Both signatures use the same secret, but derive their keys differently. */
 async function importKeys(secret: string): Promise<{ standard: CryptoKey; service: CryptoKey }> {
-  const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1];
-  if (encoded === undefined || encoded.replace(/=+$/, '').length % 4 === 1) {
-    throw new WebhookVerificationError('invalid_secret', 'The secret must be whsec_ followed by base64.');
-  }
+  const decoded = secretBytes(secret);
+  if (decoded === undefined) throw new WebhookVerificationError('invalid_secret', 'The secret must be whsec_ followed by base64.');
   const [standard, service] = await Promise.all(
-    [fromBase64(encoded), new TextEncoder().encode(secret)].map((key) =>
+    [decoded, new TextEncoder().encode(secret)].map((key) =>
       crypto.subtle.importKey('raw', key, hmac, false, ['verify']),
     ),
   );

@@ -279,7 +279,7 @@ describe('a webhook is refused', () => {
     expect(await codeOf({ body, headers: headers(), secret: [] })).toBe('invalid_secret');
   });
 
-  it.each(['', 'whsec_', 'svc_test_abc', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'whsec_!!!', 'whsec_A', 'whsec_AB=C'])(
+  it.each(['', 'whsec_', 'svc_test_abc', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'whsec_!!!', 'whsec_A', 'whsec_AB=C', 'whsec_AAAA=', 'whsec_AA='])(
     'or rather the receiver is, with the secret %j',
     async (bad) => {
       expect(await codeOf({ body, headers: headers(), secret: bad })).toBe('invalid_secret');

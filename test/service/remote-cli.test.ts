@@ -435,7 +435,7 @@ describe('reelmend listen', () => {
   });
 
   // `jq -r .secret` of an error prints null.
-  it.each(['null', 'whsec_', 'whsec_%%%', 'whsec_A', 'whsec_AB=C', 'whsec_AAAA\r'])('signs with no secret that a receiver would refuse: %j', async (secret) => {
+  it.each(['null', 'whsec_', 'whsec_%%%', 'whsec_A', 'whsec_AB=C', 'whsec_AAAA=', 'whsec_AAAA\r'])('signs with no secret that a receiver would refuse: %j', async (secret) => {
     const env = { ...environment(), REELMEND_WEBHOOK_SECRET: secret };
     const message = 'reelmend: REELMEND_WEBHOOK_SECRET must be whsec_ followed by base64, as the service shows it.\n';
     expect(await runCommand(['listen', '--forward', '3000', '--events', '1'], { env })).toEqual({ status: 1, stdout: '', stderr: message });
