@@ -16,7 +16,7 @@ export interface UploadProgress {
 export interface SendOptions extends CallOptions {
   /** Called at the start and after each part. If it throws, the upload ends with that error. */
   onProgress?: ((progress: UploadProgress) => void) | undefined;
-  /** Parts that are sent at the same time; default 3, at most 8. Fewer if parts time out, because the line is slow. */
+  /** Parts that are sent at the same time; default 3, at most 8. Fewer while parts time out, because the line is slow. */
   parallelParts?: number | undefined;
 }
 
@@ -128,7 +128,8 @@ async function send(calls: UploadCalls, defaults: SendDefaults, sending: Sending
  */
 async function sendParts(calls: UploadCalls, defaults: SendDefaults, { upload: first, file, options }: Sending): Promise<Upload> {
   const maxRetries = options.maxRetries ?? defaults.maxRetries;
-  const line: Line = { parallelParts: Math.min(mostParallelParts, Math.max(1, Math.floor(options.parallelParts ?? 3))) };
+  const most = Math.min(mostParallelParts, Math.max(1, Math.floor(options.parallelParts ?? 3)));
+  const line: Line = { parallelParts: most, most };
   let upload = first;
   for (let failures = 0; upload.parts.length > 0; ) {
     report(options, upload);
@@ -148,8 +149,9 @@ async function sendParts(calls: UploadCalls, defaults: SendDefaults, { upload: f
 }
 
 interface Line {
-  /** parts at the same time; fewer after a timeout, because they share the line */
+  /** parts at the same time; fewer after a timeout, because they share the line, and more again after a fast part */
   parallelParts: number;
+  readonly most: number;
 }
 
 /** Sends the listed parts, several at a time. Returns the first error, but sends the other parts nevertheless. */
@@ -157,10 +159,18 @@ async function sendListed(defaults: SendDefaults, { upload, file, options }: Sen
   const queue = [...upload.parts];
   let sentBytes = upload.received_bytes ?? 0;
   let error: Error | undefined;
+  // One more at a time makes a part at most twice as slow.
+  const fastMs = (options.timeoutMs ?? partTimeoutMs) / 4;
+  const workers: Promise<void>[] = [];
   const worker = async () => {
     for (let part = queue.shift(); part !== undefined; part = queue.shift()) {
+      const began = Date.now();
       try {
         await sendPart(defaults, part, file, options);
+        if (line.parallelParts < line.most && Date.now() - began < fastMs) {
+          line.parallelParts += 1;
+          workers.push(worker());
+        }
         sentBytes += part.size_bytes;
         report(options, { ...upload, received_bytes: sentBytes });
       } catch (failure) {
@@ -174,7 +184,9 @@ async function sendListed(defaults: SendDefaults, { upload, file, options }: Sen
       }
     }
   };
-  await Promise.all(Array.from({ length: line.parallelParts }, worker));
+  for (let count = line.parallelParts; count > 0; count -= 1) workers.push(worker());
+  // Also those that are added meanwhile.
+  for (const each of workers) await each;
   return error;
 }
 

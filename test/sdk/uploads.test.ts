@@ -48,14 +48,16 @@ const isPart = (request: Request, number?: number) =>
 
 /** A line that one request keeps busy for `ms`. Requests at the same time share it. */
 function slowLine(ms: number): (signal: AbortSignal) => Promise<void> {
-  const stepMs = 10;
   const sending = new Set<AbortSignal>();
   return async (signal) => {
     sending.add(signal);
     try {
-      for (let left = ms; left > 0; left -= stepMs / sending.size) {
-        await new Promise((resolve) => setTimeout(resolve, stepMs));
+      for (let left = ms, now = performance.now(); left > 0; ) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
         signal.throwIfAborted();
+        const before = now;
+        now = performance.now();
+        left -= (now - before) / sending.size;
       }
     } finally {
       sending.delete(signal);
@@ -330,6 +332,31 @@ describe('without WebCrypto, as in a page over http', () => {
 });
 
 describe('sendUpload', () => {
+  it('sends several parts at a time again once a line that stood still is fast', async () => {
+    const sent = new Set<number>();
+    let calls = 0;
+    let atATime = 0;
+    let most = 0;
+    vi.stubGlobal('fetch', async ({ url, signal }: Request) => {
+      const stuck = ++calls <= 3;
+      if (stuck) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+      most = Math.max(most, ++atATime);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      atATime -= 1;
+      sent.add(Number(new URL(url).pathname.slice(1)));
+      return new Response();
+    });
+    const state = () => {
+      const missing = Array.from({ length: 12 }, (_, i) => i).filter((i) => !sent.has(i));
+      const parts = missing.map((i) => ({ number: i + 1, offset: i, size_bytes: 1, url: `https://bucket.example/${i}` }));
+      return { id: 'upl_x', status: 'waiting', size_bytes: 12, received_bytes: sent.size, part_size_bytes: 1, parts } as unknown as Upload;
+    };
+    const complete = () => Promise.resolve({ ...state(), status: 'ready' } as Upload);
+    const sending = sendUpload({ upload: state(), file: new Blob(['x'.repeat(12)]), get: () => Promise.resolve(state()), complete, timeoutMs: 400 });
+    await sending.finally(() => vi.unstubAllGlobals());
+    expect({ parts: sent.size, most }).toEqual({ parts: 12, most: 3 });
+  });
+
   it('takes no count that is no number: without an end it would send again, or send nothing', async () => {
     const upload = { id: 'upl_x', status: 'waiting', size_bytes: 3, received_bytes: 0, part_size_bytes: 3, parts: [] } as unknown as Upload;
     const unused = () => Promise.reject(new Error('This must not be called.'));
