@@ -241,7 +241,8 @@ async function sha256(bytes: BufferSource): Promise<string> {
 /** The key under which the file of a job is sent. Keys of uploads and jobs are of one kind, so it cannot be the job's. */
 export async function keyOfFile(keyOfJob: string): Promise<string> {
   const key = `${keyOfJob}.file`;
-  if (key.length <= longestKey) return key;
+  // The service refuses a key that is too long for the job as well, before the file is sent.
+  if (key.length <= longestKey || keyOfJob.length > longestKey) return key;
   assertChecksums();
   return `${await sha256(new TextEncoder().encode(keyOfJob))}.file`;
 }

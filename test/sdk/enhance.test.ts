@@ -79,6 +79,13 @@ describe('enhance', () => {
     expect(await sql`SELECT id FROM jobs WHERE account_id = ${api.account.id}`).toEqual([{ id: first.id }]);
   });
 
+  it('sends no byte of the file under a key that is too long for a job', async () => {
+    const { calls, reelmend } = service();
+    const enhance = reelmend.enhance({ file: new Blob([film]), file_name: 'a.mov', resolution: '1080p' }, { idempotencyKey: 'k'.repeat(256) });
+    await expect(enhance).rejects.toMatchObject({ status: 400 });
+    expect(calls).toEqual(['POST /v1/uploads']);
+  });
+
   it('creates nothing if the result could not be written', async () => {
     const { calls, reelmend } = service();
     await expect(reelmend.enhance(byUrl, { output: dir })).rejects.toThrow(TypeError);
