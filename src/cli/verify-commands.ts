@@ -24,8 +24,9 @@ const unverifiedStatus = 2;
 /** `-` is standard input. */
 async function read(path: string): Promise<Buffer> {
   if (path === '-') return buffer(terminal().stdin);
-  return readFile(path).catch((cause: unknown) => {
-    throw new Error(`Cannot read ${reasonOf(cause)}`, { cause });
+  return readFile(path).catch((cause: Error) => {
+    // Node does not name a folder.
+    throw new Error(`Cannot read ${reasonOf(Object.assign(cause, { path }))}`, { cause });
   });
 }
 

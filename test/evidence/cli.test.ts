@@ -286,6 +286,7 @@ describe('a certificate', () => {
       [jws, [], '--jwks: name a file'],
       [jws, ['--jwks', await file('none.json', '{}')], 'is not a set of Ed25519 public keys'],
       [jws, ['--jwks', join(dir, 'absent')], `Cannot read ${join(dir, 'absent')}: no such file or directory.`],
+      [jws, ['--jwks', dir], `Cannot read ${dir}: illegal operation on a directory.`],
       [jws, ['--jwks', 'http://127.0.0.1:1/jwks'], 'Cannot read http://127.0.0.1:1/jwks: bad port.'],
       ['{"hello": 1}', ['--jwks', keys], 'contains no certificate'],
       ['hello', [], 'contains no certificate'],
