@@ -1,4 +1,5 @@
 /** The commands of customers against a running service. */
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -6,6 +7,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Account, createReelmend, type Job, type JobResult, type Preview, type Upload, verifyWebhook } from '../../src/sdk/index.ts';
 import { runCommand, spawnCommand } from '../helpers/command.ts';
@@ -299,6 +302,14 @@ describe('reelmend jobs', () => {
     const refused = async (args: string[], isTerminal = false) => (await runCommand(args, { env: environment(), isTerminal })).stderr;
     expect(await refused([...created, '--json'])).toBe('reelmend: Standard output takes the video or the JSON of --json: name a file for the video.\n');
     expect(await refused(created, true)).toBe('reelmend: A terminal cannot show a video: send it to a program or a file.\n');
+  });
+
+  it.each(['jobs download', 'jobs create'])('ends without a word when the reader of the video has exited: %s', async (command) => {
+    const { id } = await json<Job>('jobs', 'create', 'https://media.example.com/unread.mp4', '--wait', '--json');
+    const args = command === 'jobs download' ? ['jobs', 'download', id, '-'] : ['jobs', 'create', 'https://media.example.com/unread.mp4', '--output', '-'];
+    const script = fileURLToPath(new URL('../../scripts/reelmend', import.meta.url));
+    const shell = ['-c', '{ "$@"; echo "status $?" >&2; } | true', 'bash', script, ...args];
+    expect((await promisify(execFile)('bash', shell, { env: environment() })).stderr).toBe('status 141\n');
   });
 
   it('says why a job has failed', async () => {
