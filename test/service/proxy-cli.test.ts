@@ -17,7 +17,9 @@ async function serverNamed(name: string): Promise<string> {
 let receiver: string;
 beforeAll(async () => {
   receiver = await serverNamed('receiver');
-  vi.stubEnv('HTTP_PROXY', await serverNamed('proxy'));
+  // The names in small letters come first.
+  vi.stubEnv('http_proxy', await serverNamed('proxy'));
+  vi.stubEnv('no_proxy', '');
   vi.stubEnv('NODE_USE_ENV_PROXY', '1');
 });
 afterAll(() => {

@@ -7,11 +7,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Account, createReelmend, type Job, type JobResult, type Preview, type Upload, verifyWebhook } from '../../src/sdk/index.ts';
-import { runCommand, spawnCommand } from '../helpers/command.ts';
+import { runCommand, script, spawnCommand } from '../helpers/command.ts';
 import { ffprobe } from '../helpers/ffmpeg.ts';
 import { createCustomer, createSite, type Running, type Site } from '../helpers/service.ts';
 import { eventually } from '../helpers/wait.ts';
@@ -307,7 +306,6 @@ describe('reelmend jobs', () => {
   it.each(['jobs download', 'jobs create'])('ends without a word when the reader of the video has exited: %s', async (command) => {
     const { id } = await json<Job>('jobs', 'create', 'https://media.example.com/unread.mp4', '--wait', '--json');
     const args = command === 'jobs download' ? ['jobs', 'download', id, '-'] : ['jobs', 'create', 'https://media.example.com/unread.mp4', '--output', '-'];
-    const script = fileURLToPath(new URL('../../scripts/reelmend', import.meta.url));
     const shell = ['-c', '{ "$@"; echo "status $?" >&2; } | true', 'bash', script, ...args];
     expect((await promisify(execFile)('bash', shell, { env: environment() })).stderr).toBe('status 141\n');
   });
