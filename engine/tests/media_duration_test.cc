@@ -201,6 +201,18 @@ TEST_F(DurationTest, BelievesAnEditListThatBeginsAtALateFirstTime) {
   EXPECT_NEAR(Enhance(cut, output_, PlainOptions()).duration_s, 1, 0.05);
 }
 
+TEST_F(DurationTest, ReadsAFlvBackOverTagsWithoutData) {
+  const std::string file = Clip("tags.flv", VideoInput("160x90", 4) + kH264 + "-bf 0 -flvflags no_duration_filesize");
+  std::string bytes = ReadFile(file);
+  for (const std::string& data : {std::string(), std::string("\x02\0\x03onX\x05", 7)}) {
+    const auto size = static_cast<char>(data.size());
+    bytes += std::string("\x12\0\0", 3) + size + std::string("\0\x23\x28\0\0\0\0", 7) + data;  // script data at 9 s
+    bytes += std::string("\0\0\0", 3) + static_cast<char>(11 + data.size());
+  }
+  WriteFile(file, bytes);
+  for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(file, {ServiceLimits(), walk, {}}).duration_s, 4, 0.05) << walk;
+}
+
 TEST_F(DurationTest, MeasuresAnIvfThatWasWrittenToAPipe) {
   const std::string file = folder_.File("piped.ivf");
   Ffmpeg(VideoInput("160x90", 4) + " -c:v libvpx-vp9 -deadline realtime -cpu-used 8 -f ivf - > '" + file + "'");

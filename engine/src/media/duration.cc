@@ -183,6 +183,7 @@ std::optional<Duration> OfWrappedClock(const Source& source) {
 Duration SampleTableDuration(Demuxer& demuxer, const SpanMeter& start, double declared_s) {
   AVStream* video = demuxer.video();
   const int last = LastHeld(demuxer);
+  if (last < 0) return {declared_s, false};
   const AVIndexEntry* entry = avformat_index_get_entry(video, std::max(0, last - std::max(0, video->codecpar->video_delay)));
   if (entry == nullptr || !demuxer.SeekToIndexed(entry->timestamp)) return {declared_s, false};
   demuxer.ReadVideoOnly();
@@ -213,12 +214,9 @@ constexpr std::size_t kFlashTagHeader = 11;
 /// Size of the FLV tag that ends at `end`, where its size stands again in four bytes; 0 if none does.
 std::size_t FlashTagSize(const std::vector<std::uint8_t>& bytes, std::size_t end) {
   const std::size_t size = BigEndian(&bytes[end - 4], 4);
-  if (size <= kFlashTagHeader || size + 4 > end) return 0;
+  if (size < kFlashTagHeader || size + 4 > end) return 0;
   const std::uint8_t* tag = &bytes[end - 4 - size];
-  const int kind = tag[0] & 0x1F;
-  const bool is_known = kind == 8 || kind == 9 || kind == 18;  // sound, video, data
-  const bool is_tag = BigEndian(tag + 1, 3) + kFlashTagHeader == size && BigEndian(tag + 8, 3) == 0;  // the stream's number
-  return is_known && is_tag ? size : 0;
+  return BigEndian(tag + 1, 3) + kFlashTagHeader == size ? size : 0;
 }
 
 /// FLV declares only the longest stream's duration and has no index, but its tags are followed by their sizes. So this reads
@@ -229,8 +227,8 @@ Duration DurationToLastTag(const Demuxer& demuxer, const SpanMeter& start, ByteS
   const std::int64_t from = std::max<std::int64_t>(0, source.size() - kTailBytes);
   const std::vector<std::uint8_t> tail = ReadBytes(source, from, kTailBytes);
   std::size_t end = tail.size();
-  while (end > kFlashTagHeader + 4 && FlashTagSize(tail, end) == 0) --end;  // a file that is cut off ends in the middle of a tag
-  while (end > kFlashTagHeader + 4) {
+  while (end >= kFlashTagHeader + 4 && FlashTagSize(tail, end) == 0) --end;  // a file that is cut off ends in the middle of a tag
+  while (end >= kFlashTagHeader + 4) {
     const std::size_t size = FlashTagSize(tail, end);
     if (size == 0) return {};
     const std::uint8_t* tag = &tail[end - 4 - size];
@@ -285,7 +283,8 @@ std::optional<Duration> OfStreamedMatroska(const Source& source) {
 
 /// Each returns nothing for a source that it is not made for. The first answer counts.
 constexpr std::optional<Duration> (*kRules[])(const Source&) = {
-    OfFragments, OfAviWithoutIndex, OfAviIndex, OfPipedIvf, OfSampledClock, OfWrappedClock, OfStream, OfFlash, OfTail, OfContainer, OfStreamedMatroska};
+    OfFragments, OfAviWithoutIndex, OfAviIndex, OfPipedIvf, OfSampledClock, OfWrappedClock,
+    OfStream,    OfFlash,           OfTail,     OfContainer, OfStreamedMatroska};
 
 }  // namespace
 
