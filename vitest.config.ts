@@ -8,7 +8,7 @@ import { hangMs } from './test/helpers/wait.ts';
  * another file has loaded before, `vi.mock` has no effect.
  */
 const replacesModules = (file: string) => readFileSync(file, 'utf8').includes('vi.mock(');
-const ownModules = ['test/net/temporary.test.ts', ...globSync('{test,src}/**/*.test.ts').filter(replacesModules)];
+const ownModules = ['test/net/temporary.test.ts', 'test/service/proxy-cli.test.ts', ...globSync('{test,src}/**/*.test.ts').filter(replacesModules)];
 
 export default defineConfig({
   test: {
