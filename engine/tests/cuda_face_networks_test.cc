@@ -63,7 +63,7 @@ TEST_F(CudaFaces, TheJobSaysWhyTheirNetworkRunsOnTheCpu) {
     log_->refuses = why;
     const auto plan = run::EnhanceOn(ProcessorOn(Late(0)), PersonClip(0.2), folder_.File("out.mp4"), options).plan;
     const std::string said = std::ranges::find(plan, "face_restoration", &PlannedStage::name)->why;
-    EXPECT_TRUE(said.ends_with(why.empty() ? "for the faces that are found" : "; their network runs on the CPU: Model “faces”: " + why)) << said;
+    EXPECT_TRUE(said.ends_with(why.empty() ? "only faces that are found are restored" : "; their network runs on the CPU: Model “faces”: " + why)) << said;
   }
 }
 

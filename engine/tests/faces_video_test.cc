@@ -245,7 +245,7 @@ TEST(FacePlan, RestoresMoreBehindANetworkForDamagedVideos) {
     options.denoise = {Strength::Mode::kFixed, most};
     const auto plan = PlanEnhance(in, options);
     const auto stage = std::ranges::find(plan.stages, "face_restoration", &PlannedStage::name);
-    EXPECT_EQ(stage->why.find(", and detail makes faces look painted, for the faces that are found") != std::string::npos, is_blind && most > 0) << stage->why;
+    EXPECT_EQ(stage->why.find(", and detail makes faces look painted; only faces that are found are restored") != std::string::npos, is_blind && most > 0) << stage->why;
     return stage->strength;
   };
   const float faithful = strength(false, 1);

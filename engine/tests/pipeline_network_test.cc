@@ -387,7 +387,7 @@ TEST_F(NetworkPipeline, AutoReducesASourceThatWasEnlargedBeforeAndSaysSo) {
   make("-vf scale=1280:720:flags=bicubic");
   const EnhancePlan plan = PlanEnhance(path, options);
   EXPECT_NE(plan.condition.find("enlarged before from about"), std::string::npos) << plan.condition;
-  EXPECT_TRUE(std::regex_match(plan.stages[1].why, std::regex("the picture is enlarged 1.50 times, from [4-7]..×[2-4].., which keeps its remaining detail")))
+  EXPECT_TRUE(std::regex_match(plan.stages[1].why, std::regex("the picture is enlarged 1.5 times, from [4-7]..×[2-4].., which keeps its remaining detail")))
       << plan.stages[1].why;
   const EnhanceResult result = Enhance(path, folder_.File("out.mp4"), options);
   EXPECT_EQ(result.width, 1920);
@@ -395,19 +395,19 @@ TEST_F(NetworkPipeline, AutoReducesASourceThatWasEnlargedBeforeAndSaysSo) {
   ModelFile detail = Save("detail", NearestNetwork(2), 2);
   detail.is_blind = true;
   options.models.push_back(detail);
-  EXPECT_EQ(PlanEnhance(path, options).stages[1].why, "the source is enlarged before: detail at 90 %") << "this network was trained on such sources";
+  EXPECT_EQ(PlanEnhance(path, options).stages[1].why, "the source was enlarged before: detail at 90 %") << "this network was trained on such sources";
   options.target = Target::kSource;
   EXPECT_NE(PlanEnhance(path, options).stages[1].why.find("detail at 90 %, from "), std::string::npos) << "there is no ×1 file of detail";
   options.target = Target::k1080p;
   options.models.pop_back();
   options.denoise = {Strength::Mode::kOff, 0};
-  EXPECT_EQ(PlanEnhance(path, options).stages[1].why, "the picture is enlarged 1.50 times") << "restoration is off";
+  EXPECT_EQ(PlanEnhance(path, options).stages[1].why, "the picture is enlarged 1.5 times") << "restoration is off";
   options.denoise = {};
   options.model = "none";
   EXPECT_EQ(PlanEnhance(path, options).stages[1].why, "turned off");
   options.model = "auto";
   make("");
-  EXPECT_EQ(PlanEnhance(path, options).stages[1].why, "the picture is enlarged 6.00 times");
+  EXPECT_EQ(PlanEnhance(path, options).stages[1].why, "the picture is enlarged 6 times");
 }
 
 TEST_F(NetworkPipeline, ANetworkIsAskedForNoMoreThanItWasTrainedFor) {

@@ -153,12 +153,12 @@ std::string WhyModel(const plan::SpeedChoice& speed) {
 }
 
 TEST(Reasons, NameTheSpeedThatDecided) {
-  EXPECT_EQ(WhyModel({"fast", 0, 0, "", 0}), "the picture is enlarged 2.00 times");
-  EXPECT_EQ(WhyModel({"fast", 31.2, 0, "", 0}), "the picture is enlarged 2.00 times; about 31 frames a second on this machine");
+  EXPECT_EQ(WhyModel({"fast", 0, 0, "", 0}), "the picture is enlarged 2 times");
+  EXPECT_EQ(WhyModel({"fast", 31.2, 0, "", 0}), "the picture is enlarged 2 times; about 31 frames a second on this machine");
   EXPECT_EQ(WhyModel({"fast", 31.2, 25, "quality", 8.44}),
-            "the picture is enlarged 2.00 times; about 31 frames a second on this machine (quality: about 8.4), at least 25 are wanted");
+            "the picture is enlarged 2 times; about 31 frames a second on this machine (quality: about 8.4), at least 25 are wanted");
   EXPECT_EQ(WhyModel({"fast", 5, 25, "quality", 1}),
-            "the picture is enlarged 2.00 times; about 5 frames a second on this machine (quality: about 1), at least 25 are wanted, "
+            "the picture is enlarged 2 times; about 5 frames a second on this machine (quality: about 1), at least 25 are wanted, "
             "which no network reaches");
 }
 

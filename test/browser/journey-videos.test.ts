@@ -49,7 +49,7 @@ describe('a live job of the Secure tier', () => {
     await page.getByText(/^the picture is enlarged [\d.]+ times/).first().waitFor();
     await page.getByText('MP4 or MOV').waitFor();
     // The bundled clip shows a face.
-    await page.getByText(/for the faces that are found$/).waitFor();
+    await page.getByText(/only faces that are found are restored$/).waitFor();
     expect(await page.getByText('no face found').count()).toBe(0);
     expect(customer.complaints).toEqual([]);
   });

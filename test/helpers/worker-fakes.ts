@@ -64,7 +64,7 @@ export const enhanceResult: EnhanceResult = {
   sizeBytes: 14,
   device: 'cpu',
   applied: { denoise: 0.2, sharpen: 0.3, adaptiveContrast: 0.1, faceRestoration: 0, model: 'lanczos' },
-  plan: [{ name: 'denoise', strength: 0.2, why: 'the source has noise of 3.5 and a compression error of 0.0 (RMS, 8-bit levels)' }],
+  plan: [{ name: 'denoise', strength: 0.2, why: 'the source has noise of 3.5 and no compression error (RMS, 8-bit levels)' }],
   condition: 'compressed, enlarged before from about 360p',
   faces: 0,
   wallSeconds: 1,

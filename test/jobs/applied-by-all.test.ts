@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AppliedEnhancements } from '../../src/domain/job.ts';
 import { appliedByAll } from '../../src/jobs/applied-by-all.ts';
 
-const planned = 'fixed, for the faces that are found';
+const planned = 'requested; only faces that are found are restored';
 
 const piece = (device: string, faces: number, reason = planned): AppliedEnhancements => ({
   denoise: 0.2,

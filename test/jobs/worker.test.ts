@@ -55,7 +55,7 @@ describe('a live job', () => {
       source: jobInput(account).source,
       output: { width: 1920, height: 1080, size_bytes: 14 },
       applied: { denoise: 0.2, sharpen: 0.3, face_restoration: 0, adaptive_contrast: 0.1, model: 'lanczos', device: 'cpu',
-        plan: [{ stage: 'denoise', strength: 0.2, reason: 'the source has noise of 3.5 and a compression error of 0.0 (RMS, 8-bit levels)' }],
+        plan: [{ stage: 'denoise', strength: 0.2, reason: 'the source has noise of 3.5 and no compression error (RMS, 8-bit levels)' }],
         condition: 'compressed, enlarged before from about 360p' },
     });
     expect(shop.media.enhancements[0]?.options).toMatchObject({

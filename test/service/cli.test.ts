@@ -192,7 +192,7 @@ describe('the speed of this machine', () => {
     for (const network of measured.networks) network.msPerMegapixel = network.name === 'quality' ? 1000 : 100;
     measured.otherMsPerMegapixel = 0.001;
     await writeFile(kept(), JSON.stringify(measured));
-    const reason = 'the picture is enlarged 6.00 times; about';
+    const reason = 'the picture is enlarged 6 times; about';
     expect(await plan()).toEqual({ model: 'fast', why: `${reason} 35 frames a second on this machine` });
     expect(await plan(['--min-speed', '3fps'])).toEqual({ model: 'quality', why: `${reason} 3.5 frames a second on this machine, at least 3 are wanted` });
     const slow = `${reason} 35 frames a second on this machine (quality: about 3.5), at least`;

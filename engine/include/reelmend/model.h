@@ -21,7 +21,7 @@ struct ModelFile {
     /// Input and output [1, 3, H, W]: R′G′B′ in [0, 1], as in Real-ESRGAN.
     kRgb,
     /// For single faces: input and output [1, 3, N, N], R′G′B′ in [−1, 1], one face aligned as in FFHQ. A second
-    /// input named “weight” gets 0.5. The model named "faces" is used.
+    /// input named “weight” gets 0.5. Of several, the last is used.
     kFace,
   };
   enum class Precision { kFp32, kInt8 };

@@ -23,18 +23,31 @@ std::string Asked(const Strength& strength) {
   return "";
 }
 
-std::string ErrorOf(const SourceTraits& traits) {
-  return "noise of " + Figure(traits.noise_sigma) + " and a compression error of " + Figure(traits.compression_error) + " (RMS, 8-bit levels)";
+/// At most two decimals: 2, 1.5, 1.33.
+std::string Times(float factor) {
+  std::string text = Figure(factor, 2);
+  while (text.back() == '0') text.pop_back();
+  if (text.back() == '.') text.pop_back();
+  return text + " times";
+}
+
+std::string SourceHas(const SourceTraits& traits) {
+  const std::string noise = Figure(traits.noise_sigma);
+  const std::string compression = Figure(traits.compression_error);
+  const std::string none = Figure(0);
+  if (noise == none && compression == none) return "the source has no noise and no compression error";
+  const std::string both = compression == none ? "noise of " + noise + " and no compression error"
+                           : noise == none     ? "a compression error of " + compression + " and no noise"
+                                               : "noise of " + noise + " and a compression error of " + compression;
+  return "the source has " + both + " (RMS, 8-bit levels)";
 }
 
 std::string WhyDenoise(const EnhanceOptions& options, const Plan& plan) {
-  const std::string by = (plan.restores_luma ? ", by the network " + plan.model : "") +
-                         (plan.temporal.strength > 0 ? "; pictures are averaged along the motion" : "") +
-                         (plan.accumulates() ? ", and what the network makes of them, too" : "") +
-                         (plan.deband_threshold > 0 ? "; blocks and bands of flat areas are smoothed" : "") +
-                         (plan.edges.strength > 0 ? "; contours are straightened, and colours follow them" : "");
-  if (const std::string asked = Asked(options.denoise); !asked.empty()) return asked + by;
-  return "the source has " + ErrorOf(plan.traits) + by;
+  const std::string asked = Asked(options.denoise);
+  return (asked.empty() ? SourceHas(plan.traits) : asked) + (plan.restores_luma ? "; the network " + plan.model + " restores it" : "") +
+         (plan.temporal.strength > 0 ? "; pictures are averaged along the motion" : "") + (plan.accumulates() ? ", before and after the network" : "") +
+         (plan.deband_threshold > 0 ? "; blocks and banding of flat areas are smoothed" : "") +
+         (plan.edges.strength > 0 ? "; contours are straightened, and colours follow them" : "");
 }
 
 /// Reason of a source that is reduced first (Note [Working size]); else empty.
@@ -64,10 +77,10 @@ std::string WhyModel(const EnhanceOptions& options, const Plan& plan, float enla
   if (options.model == "none") return "turned off";
   if (options.model != "auto") return plan.model == "none" ? "does not serve this size" : "requested" + ReducedTo(plan);
   if (plan.is_blind) {
-    return "the source is " + DamageName(plan.restoration.cause) + ": " + plan.model + " at " + Figure(100 * plan.network_strength, 0) + " %" + ReducedTo(plan) + Pace(plan.speed);
+    return (plan.restoration.cause == DamageKind::kEnlargement ? "the source was " : "the source is ") + DamageName(plan.restoration.cause) + ": " + plan.model + " at " + Figure(100 * plan.network_strength, 0) + " %" + ReducedTo(plan) + Pace(plan.speed);
   }
   if (plan.model != "none") {
-    return (enlargement > 1 ? "the picture is enlarged " + Figure(enlargement, 2) + " times" : "the source has " + ErrorOf(plan.traits)) + ReducedTo(plan) + Pace(plan.speed);
+    return (enlargement > 1 ? "the picture is enlarged " + Times(enlargement) : SourceHas(plan.traits)) + ReducedTo(plan) + Pace(plan.speed);
   }
   if (options.models.empty()) return "no network is installed, or none runs on this device";
   if (enlargement > 1) return "no installed network can run here";
@@ -79,16 +92,15 @@ std::string WhyFaces(const EnhanceOptions& options, const Plan& plan) {
   if (options.face_restoration.mode == Strength::Mode::kOff) return asked;
   if (!plan.why_no_faces.empty()) return plan.why_no_faces;
   if (const std::string obstacle = WhyNoFaces(options); !obstacle.empty()) return obstacle;
-  if (!asked.empty()) return asked + ", for the faces that are found";
-  const std::string why = "the source has " + ErrorOf(plan.traits);
-  if (!plan.face_model) return why;
-  return why + (plan.is_blind && plan.network_strength > 0 ? ", and " + plan.model + " makes faces look painted" : "") + ", for the faces that are found";
+  const bool is_painted = plan.is_blind && plan.network_strength > 0;
+  const std::string why = !asked.empty() ? asked : SourceHas(plan.traits) + (is_painted ? ", and " + plan.model + " makes faces look painted" : "");
+  return plan.face_model ? why + "; only faces that are found are restored" : why;
 }
 
 std::string WhySharpen(const EnhanceOptions& options, const Plan& plan, float enlargement) {
   if (const std::string asked = Asked(options.sharpen); !asked.empty()) return asked;
   if (enlargement <= 1) return "the picture is not enlarged";
-  return "the picture is enlarged " + Figure(enlargement, 2) + " times" + (plan.model == "none" ? "" : ", and the network sharpens");
+  return "the picture is enlarged " + Times(enlargement) + (plan.model == "none" ? "" : ", and the network sharpens");
 }
 
 std::string WhyContrast(const EnhanceOptions& options, const Plan& plan) {
