@@ -1584,6 +1584,9 @@ export const downloadFileRoute = createRoute({
             description: 'downloadFile 206',
             content: { 'video/mp4': { schema: z.unknown() } }
         },
+        304: {
+            description: 'downloadFile 304'
+        },
         403: {
             description: 'downloadFile 403',
             content: { 'application/json': { schema: zError } }

@@ -134,7 +134,7 @@ const preflight = (methods: string, headers: string) => ({
 function preflightOf(path: string): Record<string, string> {
   const [parts, downloads] = ofAnyOrigin;
   if (path.startsWith(parts)) return preflight('PUT', 'Content-Type');
-  if (path.startsWith(downloads)) return preflight('GET, HEAD', 'Range, If-Range');
+  if (path.startsWith(downloads)) return preflight('GET, HEAD', 'Range, If-Range, If-None-Match');
   return {};
 }
 

@@ -606,8 +606,8 @@ export const getDocs = <ThrowOnError extends boolean = false>(options?: Options<
  *
  * Serves the link that `GET /v1/jobs/{id}/result` returns when the service stores files on its own disk. With S3
  * the link leads to the bucket instead. Use the link unchanged: the signature covers all its parts. Single byte
- * ranges are supported, with `If-Range` and the `ETag`. A request for several ranges returns the whole file. Web
- * pages of any origin may fetch the link.
+ * ranges are supported, with `If-Range` and the `ETag`, and so is `If-None-Match`. A request for several ranges
+ * returns the whole file. Web pages of any origin may fetch the link.
  *
  */
 export const downloadFile = <ThrowOnError extends boolean = false>(options: Options<DownloadFileData, ThrowOnError>): RequestResult<DownloadFileResponses, DownloadFileErrors, ThrowOnError> => (options.client ?? client).get<DownloadFileResponses, DownloadFileErrors, ThrowOnError>({ url: '/v1/downloads/{key}', ...options });

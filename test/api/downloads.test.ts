@@ -39,7 +39,7 @@ describe('GET /v1/downloads/{key}', () => {
     expect(preflight.status).toBe(204);
     expect(preflight.headers.get('Access-Control-Allow-Origin')).toBe('*');
     expect(preflight.headers.get('Access-Control-Allow-Methods')).toBe('GET, HEAD');
-    expect(preflight.headers.get('Access-Control-Allow-Headers')).toBe('Range, If-Range');
+    expect(preflight.headers.get('Access-Control-Allow-Headers')).toBe('Range, If-Range, If-None-Match');
     const answers = await Promise.all([
       api().request(link(), { key: null }),
       api().request(link(), { key: null, method: 'HEAD' }),
@@ -129,6 +129,30 @@ describe('GET /v1/downloads/{key}', () => {
       });
       expect(response.status).toBe(status);
     }
+  });
+
+  it('304 without the file for a client that has it, as when a page is reloaded', async () => {
+    const made = api();
+    const etag = (await made.request(link(), { key: null })).headers.get('ETag')!;
+    const opened = made.storage.opened;
+    for (const method of ['GET', 'HEAD']) {
+      for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+        const response = await made.request(link(), { key: null, method, headers: { 'If-None-Match': known, Range: 'bytes=5000-' } });
+        expect([response.status, await response.text()], known).toEqual([304, '']);
+        expect(response.headers.get('ETag')).toBe(etag);
+        // They replace those of the cached response.
+        expect(response.headers.get('Cache-Control')).toBe('private, no-transform');
+        expect(response.headers.get('Cross-Origin-Resource-Policy')).toBe('cross-origin');
+        expect(response.headers.get('Access-Control-Allow-Origin')).toBe('*');
+      }
+    }
+    expect(made.storage.opened).toBe(opened);
+    for (const other of ['"other"', etag.slice(1, -1), '']) {
+      const response = await made.request(link(), { key: null, headers: { 'If-None-Match': other } });
+      expect(response.status, other).toBe(200);
+    }
+    const expired = await made.request(link({ expires: 1 }), { key: null, headers: { 'If-None-Match': etag } });
+    expect(expired.status).toBe(403);
   });
 
   it('HEAD opens no file', async () => {

@@ -153,7 +153,11 @@ export async function checkResponse(method: string, path: string, response: Resp
   const expected = expectedResponse(lower, path, response.status);
   checkHeaders(response, expected['headers'] ?? {});
   const type = (response.headers.get('content-type') ?? '').split(';')[0]!;
-  const media = expected['content']?.[type];
+  if (expected['content'] === undefined) {
+    if (type !== '' || (await response.clone().text()) !== '') throw new Error(`${response.status} has content, which openapi.yaml does not document`);
+    return;
+  }
+  const media = expected['content'][type];
   if (media === undefined) throw new Error(`${response.status} has the undocumented content type "${type}"`);
   if (lower === 'head' || type !== 'application/json') return;
   const body: unknown = await response.clone().json();

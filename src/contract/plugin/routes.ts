@@ -88,6 +88,9 @@ function content(mediaType: string, schema: Parameters<Expression['prop']>[1]) {
   return $.object().prop(mediaType, $.object().prop('schema', schema));
 }
 
+/** Statuses whose responses have no content (RFC 9110 §15). */
+const withoutContent = new Set(['204', '304']);
+
 function responseExpression(
   plugin: Instance,
   operation: IR.OperationObject,
@@ -98,6 +101,7 @@ function responseExpression(
     .pretty()
     .prop('description', $.literal(`${operation.id} ${status}`));
   const { mediaType, schema } = response;
+  if (withoutContent.has(status)) return node;
   // Without a content entry the handler's result would not be type-checked.
   if (mediaType === undefined) throw new Error(`${operation.id} ${status}: a response needs content with a schema`);
   if (!jsonType.test(mediaType)) {

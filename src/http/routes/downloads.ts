@@ -43,6 +43,9 @@ async function serve(c: Context<AppEnv>, storage: FilesystemStorage, query: Link
   if (found === null) throw notFound();
   // A key names the same object forever, so key and size make a strong validator.
   const etag = `"${createHash('sha256').update(`${key}\n${found.size}`).digest('hex').slice(0, 32)}"`;
+  // Any page that has a signed link may play it.
+  const cached = { ETag: etag, 'Cache-Control': 'private, no-transform', 'Cross-Origin-Resource-Policy': 'cross-origin' };
+  if (isCached(c, etag)) return c.body(null, 304, cached);
   const range = rangeOf(c, etag, found.size);
   const length = range === 'whole' ? found.size : range.end - range.start + 1;
   const headers: Record<string, string> = {
@@ -50,10 +53,7 @@ async function serve(c: Context<AppEnv>, storage: FilesystemStorage, query: Link
     'Content-Length': String(length),
     'Content-Disposition': contentDisposition(fileName),
     'Accept-Ranges': 'bytes',
-    ETag: etag,
-    'Cache-Control': 'private, no-transform',
-    // Any page that has a signed link may play it.
-    'Cross-Origin-Resource-Policy': 'cross-origin',
+    ...cached,
     ...(range === 'whole' ? {} : { 'Content-Range': `bytes ${range.start}-${range.end}/${found.size}` }),
   };
   const status = range === 'whole' ? 200 : 206;
@@ -62,6 +62,12 @@ async function serve(c: Context<AppEnv>, storage: FilesystemStorage, query: Link
   const body = await storage.open(key, range === 'whole' ? undefined : range);
   if (body === null) throw notFound();
   return c.body(Readable.toWeb(body) as ReadableStream<Uint8Array>, status, headers);
+}
+
+/** Whether If-None-Match has the validator, or `*` (RFC 9110 §13.1.2): weak comparison. */
+function isCached(c: Context<AppEnv>, etag: string): boolean {
+  const named = (c.req.header('If-None-Match') ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return named.includes(etag) || named.includes('*');
 }
 
 /** The range to send. An If-Range that does not match asks for the whole file. */
