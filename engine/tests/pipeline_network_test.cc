@@ -352,7 +352,7 @@ TEST_F(NetworkPipeline, AutoRestoresADamagedSourceWithDetailAndSaysWhy) {
   EXPECT_FLOAT_EQ(restored.applied.denoise, 0.7F);
   const auto model = std::ranges::find(restored.plan, "model", &PlannedStage::name);
   EXPECT_EQ(model->why, "the source is compressed: detail at 70 %");
-  const auto averages_results = [](const std::string& why) { return why.find("along the motion, and what the network makes of them, too") != std::string::npos; };
+  const auto averages_results = [](const std::string& why) { return why.find("along the motion, before and after the network") != std::string::npos; };
   EXPECT_TRUE(averages_results(restored.plan[0].why)) << restored.plan[0].why;
   const std::string fine = Clip("fine.mp4", "640x480", "-c:v libx264 -qp 16 -pix_fmt yuv420p", 0.2);
   EXPECT_EQ(PlanEnhance(fine, options).model, "fast");

@@ -16,6 +16,12 @@ namespace {
 
 constexpr int kSmallestSide = 4;  // bwdif looks two rows up and down
 
+/// 0/1 if it is unknown, as libavfilter wants it.
+AVRational PixelAspect(const AVFrame& frame) {
+  const AVRational aspect = frame.sample_aspect_ratio;
+  return aspect.num > 0 && aspect.den > 0 ? aspect : AVRational{0, 1};
+}
+
 AVFilterContext* AddFilter(AVFilterGraph* graph, const char* filter, const char* arguments) {
   AVFilterContext* context = nullptr;
   const AvfilterFunctions& avfilter = Avfilter();
@@ -30,8 +36,9 @@ void Deinterlacer::Open(const AVFrame& like) {
   graph_.reset(CheckAlloc(Avfilter().graph_alloc()));
   graph_->nb_threads = 1;
   char arguments[160];
-  std::snprintf(arguments, sizeof arguments, "video_size=%dx%d:pix_fmt=%d:time_base=%d/%d:pixel_aspect=1/1", like.width,
-                like.height, like.format, time_base_.num, time_base_.den);
+  const AVRational aspect = PixelAspect(like);
+  std::snprintf(arguments, sizeof arguments, "video_size=%dx%d:pix_fmt=%d:time_base=%d/%d:pixel_aspect=%d/%d", like.width,
+                like.height, like.format, time_base_.num, time_base_.den, aspect.num, aspect.den);
   source_ = AddFilter(graph_.get(), "buffer", arguments);
   AVFilterContext* filter = AddFilter(graph_.get(), "bwdif", "mode=send_frame:parity=auto:deint=interlaced");
   sink_ = AddFilter(graph_.get(), "buffersink", nullptr);
@@ -43,10 +50,13 @@ void Deinterlacer::Open(const AVFrame& like) {
   width_ = like.width;
   height_ = like.height;
   format_ = like.format;
+  pixel_aspect_ = aspect;
 }
 
 bool Deinterlacer::Fits(const AVFrame& frame) const {
-  return frame.width == width_ && frame.height == height_ && frame.format == format_;
+  const AVRational aspect = PixelAspect(frame);
+  const bool has_aspect = aspect.num == pixel_aspect_.num && aspect.den == pixel_aspect_.den;
+  return frame.width == width_ && frame.height == height_ && frame.format == format_ && has_aspect;
 }
 
 void Deinterlacer::Run(UniqueFrame frame, const std::function<void(UniqueFrame)>& on_frame) {

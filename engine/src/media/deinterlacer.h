@@ -38,6 +38,7 @@ class Deinterlacer {
   int width_ = 0;
   int height_ = 0;
   int format_ = -1;
+  AVRational pixel_aspect_ = {0, 1};  ///< from libavfilter 10 on, frames leave the graph with that of its input
 };
 
 }  // namespace reelmend::media
