@@ -7,6 +7,7 @@ import { ApiError } from './api/client.ts';
 import { followSession } from './api/session.ts';
 import { App } from './app/app.tsx';
 import { keepFocus } from './app/kept-focus.ts';
+import { askBeforeHistory, askBeforeLink } from './app/leave-guard.tsx';
 import { rememberPlaces } from './app/scroll-place.ts';
 import { followTranslations } from './app/translated-page.ts';
 import './styles/tokens.css';
@@ -38,13 +39,14 @@ followSession(client);
 rememberPlaces();
 keepFocus();
 followTranslations();
+askBeforeHistory();
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page lacks its root element');
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={client}>
-      <Router base="/console">
+      <Router base="/console" aroundNav={askBeforeLink}>
         <App />
       </Router>
     </QueryClientProvider>

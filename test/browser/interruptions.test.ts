@@ -176,17 +176,22 @@ describe('a price that could not be found out', () => {
 
 describe('a file that is being sent', () => {
   /** Chooses a file whose parts never arrive; returns the id of its upload. */
-  async function stalledUpload(name: string): Promise<string> {
+  async function stalledUpload(name: string, send = choose): Promise<string> {
     await page.route('**/v1/upload-parts/**', () => undefined);
     const answer = page.waitForResponse((response) => response.request().method() === 'POST' && response.url().endsWith('/console/api/uploads'));
-    await choose([await clip(name)]);
+    await send([await clip(name)]);
     const { id } = (await (await answer).json()) as { id: string };
     await page.getByRole('progressbar', { name: `Upload of ${name}` }).waitFor();
     return id;
   }
 
   const statusOf = (id: string) => page.evaluate(async (upload) => (await fetch(`/console/api/uploads/${upload}`)).status, id);
-  const leave = () => page.getByRole('navigation').getByRole('link', { name: 'Jobs' }).click();
+  const follow = (link: string) => page.getByRole('navigation').getByRole('link', { name: link }).click();
+  const question = () => page.getByRole('dialog', { name: 'Leave this page?' });
+  const leave = async () => {
+    await follow('Jobs');
+    await question().getByRole('button', { name: 'Leave' }).click();
+  };
 
   afterAll(() => page.unroute('**/v1/upload-parts/**'));
 
@@ -202,6 +207,31 @@ describe('a file that is being sent', () => {
     await expect.poll(() => statusOf(id)).toBe(404);
     // Nothing is being sent any more, so nobody is asked.
     await page.goto(`${world.url}/jobs`);
+    await page.getByRole('heading', { name: 'Jobs' }).waitFor();
+  });
+
+  it('is not lost without a question when another page of the console is opened, by a link or by Back', async () => {
+    await page.goto(`${world.url}/jobs`);
+    await follow('Enhance a video');
+    await page.getByRole('radio', { name: 'Files' }).check();
+    const id = await stalledUpload('kept.mp4', (paths) => page.getByLabel('Video files').setInputFiles(paths));
+    for (const go of [() => follow('Jobs'), () => page.goBack({ timeout: 1000 }).catch(() => null)]) {
+      await go();
+      await question().getByText('The service deletes the files that you have not submitted.').waitFor();
+      expect(await axeViolations(page)).toEqual([]);
+      await question().getByRole('button', { name: 'Cancel' }).click();
+      expect(new URL(page.url()).pathname).toBe('/console/enhance');
+      await page.getByRole('progressbar', { name: 'Upload of kept.mp4' }).waitFor();
+    }
+    expect(await statusOf(id)).toBe(200);
+    await page.goBack({ timeout: 1000 }).catch(() => null);
+    await question().getByRole('button', { name: 'Leave' }).click();
+    await page.getByRole('heading', { name: 'Jobs' }).waitFor();
+    await expect.poll(() => statusOf(id)).toBe(404);
+    // A page without files is left without a question.
+    await follow('Enhance a video');
+    await page.getByRole('heading', { name: 'Enhance a video' }).waitFor();
+    await follow('Jobs');
     await page.getByRole('heading', { name: 'Jobs' }).waitFor();
   });
 
@@ -257,6 +287,7 @@ describe('a file that was sent', () => {
     await expect.poll(() => statusOf(replaced)).toBe(404);
     const left = await sent('unsubmitted.mp4');
     await leave();
+    await page.getByRole('dialog', { name: 'Leave this page?' }).getByRole('button', { name: 'Leave' }).click();
     await expect.poll(() => statusOf(left)).toBe(404);
   });
 

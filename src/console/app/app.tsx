@@ -9,6 +9,7 @@ import { Button } from '../ui/button.tsx';
 import { Failed, Notice } from '../ui/feedback.tsx';
 import { ShownSecrets } from '../ui/shown-once.tsx';
 import { Toasts } from '../ui/toasts.tsx';
+import { LeaveQuestion } from './leave-guard.tsx';
 import { Pages } from './router.tsx';
 import { Shell } from './shell.tsx';
 
@@ -45,6 +46,7 @@ function Console() {
                   <Boundary key={location}>
                     <Pages />
                   </Boundary>
+                  <LeaveQuestion />
                 </Shell>
               </ShownSecrets>
             </Quiet>

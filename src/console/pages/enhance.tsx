@@ -4,8 +4,9 @@ import { useState } from 'react';
 import type { JobInput, Mode, Resolution } from '../../contract/types.gen.ts';
 import { ApiError, problemOf } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
+import { isKept } from '../api/uploads.ts';
 import { formatBytes, formatDuration, formatTarget, plural } from '../app/format.ts';
-import { useLeaveGuard } from '../app/leave-guard.ts';
+import { useLeaveGuard, useLeaveQuestion } from '../app/leave-guard.tsx';
 import { useNavigateWhileShown } from '../app/navigation.ts';
 import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
@@ -69,8 +70,11 @@ export function EnhancePage() {
     });
     navigate(ids.length === 1 ? `/jobs/${ids[0]}` : '/jobs');
   });
-  // Files that are not submitted are discarded.
-  useLeaveGuard(busy || draft.uploads === null || (draft.kind === 'file' && videos.length > 0));
+  const hasFiles = draft.kind === 'file' && (draft.uploads === null || videos.length > 0);
+  useLeaveGuard(busy || hasFiles);
+  // Jobs and previews that are being created keep their files, and go on without the page.
+  const isLost = ({ body: { request } }: Video) => !isKept(request.upload_id ?? '');
+  useLeaveQuestion(() => (hasFiles && (draft.uploads === null || videos.some(isLost)) ? 'The service deletes the files that you have not submitted.' : null));
   const submit = () => {
     if (quote.data !== undefined) run();
   };
