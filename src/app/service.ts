@@ -22,6 +22,7 @@ import { limitFactors } from '../domain/limits.ts';
 import { createNetClient, defaultTimeouts } from '../net/index.ts';
 import { openStore } from './open-store.ts';
 import { testModeSample } from './sample-clips.ts';
+import { publicUrlProblem } from './public-url.ts';
 import { speedOptions } from './speed-options.ts';
 import { registerServiceMetrics } from '../observability/service-metrics.ts';
 import { createStorage, readDiskUsage, storageFolder } from '../storage/index.ts';
@@ -206,9 +207,8 @@ async function startApi(parts: Parts, registry: Registry | undefined, demo: Demo
   const url = await serveUntilStop(app.fetch, { ...config, variable: 'PORT' }, parts);
   listening.url = url;
   logger.info({ url }, 'listening');
-  if (config.publicUrl === undefined && wildcardAddresses.has(config.host)) {
-    logger.warn({ url }, 'REELMEND_PUBLIC_URL is not set: download links contain a URL that other machines cannot reach');
-  }
+  const problem = publicUrlProblem(config);
+  if (problem !== undefined) logger.warn({ url }, problem);
   return url;
 }
 
@@ -237,9 +237,6 @@ async function notReadyReason(store: Store, worker: Worker | undefined): Promise
   if (!(await store.ping())) return 'The database does not respond.';
   return worker?.storageIsUp === false ? 'The storage does not answer: the worker takes no work until it does.' : null;
 }
-
-/** Hosts that mean all addresses of the machine. */
-const wildcardAddresses: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /** The service's own public host: the service downloads no video from itself. */
 function ownHosts(config: Config): string[] {

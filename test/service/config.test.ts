@@ -3,6 +3,19 @@ import { describe, expect, it } from 'vitest';
 import { unknownVariables } from '../../src/app/unknown-variables.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { connectionError } from '../../src/app/open-store.ts';
+import { publicUrlProblem } from '../../src/app/public-url.ts';
+
+describe('the public URL', () => {
+  it.each([
+    [{ HOST: '127.0.0.1' }, undefined],
+    [{ HOST: '0.0.0.0' }, /is not set: download links/],
+    [{ HOST: '0.0.0.0', REELMEND_PUBLIC_URL: 'https://video.example.com/' }, undefined],
+    [{ REELMEND_PUBLIC_URL: 'https://example.com/video/' }, /has a path: .* the console and the documents do not$/],
+    [{ REELMEND_PUBLIC_URL: 'https://example.com/video', REELMEND_CONSOLE: '0' }, undefined],
+  ])('%j: the log says at the start what does not work with it: %s', (environment, problem) => {
+    expect(publicUrlProblem(loadConfig(environment))).toEqual(problem && expect.stringMatching(problem));
+  });
+});
 
 describe('a wrong value', () => {
   it.each([
