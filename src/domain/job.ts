@@ -166,3 +166,6 @@ export interface JobRecord {
   finishedAt: Date | null;
   expiresAt: Date;
 }
+
+/** The length of the video in seconds: as it was measured, otherwise as it is billed. */
+export const videoSeconds = ({ source, durationSeconds }: Pick<JobRecord, 'source' | 'durationSeconds'>): number => source?.duration ?? durationSeconds;

@@ -1,5 +1,5 @@
 /** The encoder's quality for a job, and its effect on the size of a result. */
-import type { JobRecord, Quality, Resolution, SourceFacts } from './job.ts';
+import { type JobRecord, type Quality, type Resolution, type SourceFacts, videoSeconds } from './job.ts';
 
 /** CRF below the installation's own, for results that are encoded again */
 const highQualityStep = 4;
@@ -68,9 +68,10 @@ export function meanBytes({ width, height, frameRate, durationS, crf }: Encode):
 }
 
 /** The space that a worker reserves for a result, in bytes: the mean size of a picture that fills the box. */
-export function expectedResultBytes({ resolution, durationSeconds, source, outputSettings }: SizedJob, standardCrf: number): number {
+export function expectedResultBytes(job: SizedJob, standardCrf: number): number {
+  const { resolution, source, outputSettings } = job;
   const { quality, max_bitrate } = outputSettings;
-  const durationS = source?.duration ?? durationSeconds;
+  const durationS = videoSeconds(job);
   const bytes = meanBytes({ ...targetBoxes[resolution], frameRate: source?.frame_rate ?? 0, durationS, crf: crfOf(quality, standardCrf) });
   return Math.ceil(cappedBytes(bytes, max_bitrate, durationS));
 }

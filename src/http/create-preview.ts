@@ -1,5 +1,5 @@
 /** POST /v1/previews after validation: like creating a job, with the price of a few stretches. */
-import type { JobRecord } from '../domain/job.ts';
+import { type JobRecord, videoSeconds } from '../domain/job.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { previewCredits, type PreviewSetting, secondsPerSetting } from '../domain/previews.ts';
 import type { Idempotency } from '../store/types.ts';
@@ -33,8 +33,8 @@ async function createNewPreview(deps: HttpDeps, { principal, body, signal }: Pre
   for (const [index, setting] of settings.entries()) assertModelInstalled(deps, setting, `/settings/${index}/model`);
   const video = await findVideo(deps, principal, body);
   // Measured like a job with the first setting.
-  const { durationSeconds, source } = await measureVideo(deps, { principal, body: { ...videoOf(body), ...settings[0]! }, video, signal });
-  const durationS = source?.duration ?? durationSeconds;
+  const measured = await measureVideo(deps, { principal, body: { ...videoOf(body), ...settings[0]! }, video, signal });
+  const durationS = videoSeconds(measured);
   const tier = tierOf(body);
   const credits = previewCredits({ durationS, settings, tier });
   assertWithinMaxCredits(credits, body.max_credits, 'preview');
@@ -42,7 +42,8 @@ async function createNewPreview(deps: HttpDeps, { principal, body, signal }: Pre
   return createWithinQuota(deps, principal, {
     account: { id: account.id, retentionDays: account.retentionDays },
     standardRetentionDays: deps.options?.retentionDays,
-    ...{ mode, tier, source, idempotency },
+    ...{ mode, tier, idempotency },
+    source: measured.source,
     resolution: settings.some(({ resolution }) => resolution === '4k') ? '4k' : '1080p',
     videoUrl: video.url?.href ?? null,
     upload: video.upload,

@@ -1,13 +1,13 @@
 /** How much disk space a job needs, as far as that can be estimated before it is enhanced. */
-import type { JobRecord, PreviewFacts } from '../domain/job.ts';
+import { type JobRecord, type PreviewFacts, videoSeconds } from '../domain/job.ts';
 import { expectedResultBytes, meanBytes } from '../domain/output-size.ts';
 import { candidateStarts, secondsPerSetting, untouchedCrf } from '../domain/previews.ts';
 
 export type SizedJob = Pick<JobRecord, 'id' | 'resolution' | 'durationSeconds' | 'source' | 'outputSettings' | 'preview'>;
 
 /** Whether a video is so long that it is cut into segments. A preview is not. */
-export function isCut({ segmentsFromSeconds = 0 }: { segmentsFromSeconds?: number }, { source, durationSeconds, preview }: SizedJob): boolean {
-  return preview === null && segmentsFromSeconds > 0 && (source?.duration ?? durationSeconds) > segmentsFromSeconds;
+export function isCut({ segmentsFromSeconds = 0 }: { segmentsFromSeconds?: number }, job: SizedJob): boolean {
+  return job.preview === null && segmentsFromSeconds > 0 && videoSeconds(job) > segmentsFromSeconds;
 }
 
 export interface JobBytes {
@@ -23,8 +23,9 @@ export function bytesOf(job: SizedJob, { crf, inSegments }: { crf: number; inSeg
 }
 
 /** Does not grow with the video, but for the first seconds. */
-function previewBytes({ source, durationSeconds }: SizedJob, { settings }: PreviewFacts, standardCrf: number): number {
-  const durationS = source?.duration ?? durationSeconds;
+function previewBytes(job: SizedJob, { settings }: PreviewFacts, standardCrf: number): number {
+  const { source } = job;
+  const durationS = videoSeconds(job);
   const seconds = secondsPerSetting(durationS);
   const stretches = { durationSeconds: seconds, source: source === null ? null : { ...source, duration: seconds } };
   const clips = settings.map(({ resolution, output = {} }) => expectedResultBytes({ ...stretches, resolution, outputSettings: output }, standardCrf));

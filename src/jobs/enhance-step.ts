@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ReelmendError } from '../domain/errors.ts';
 import type { AppliedEnhancements } from '../domain/job.ts';
 import type { EnhanceRequest, EnhanceResult, WarmPoolHandle } from '../media/types.ts';
-import { assertSameSource } from './ingest-step.ts';
+import { assertSameDuration } from './ingest-step.ts';
 import { bytesOf, isCut } from './disk-needs.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
 import { deviceOfClass, engineOptions, mediaOptions } from './media-options.ts';
@@ -40,12 +40,11 @@ function enhance(context: StepContext): Promise<void> {
 async function enhanceOriginal(context: StepContext): Promise<void> {
   const { worker, job, signal } = context;
   const { inputPath, outputDir } = await fetchOriginal(context);
-  const expectedS = job.source?.duration ?? job.durationSeconds;
-  if (job.preview !== null) return makePreview(context, job.preview, { inputPath, outputDir, durationS: expectedS });
-  const options = { ...mediaOptions(worker, job, expectedS), device: deviceOfClass(worker.config, context.deviceClass) };
+  if (job.preview !== null) return makePreview(context, job.preview, { inputPath, outputDir });
+  const options = { ...mediaOptions(worker, job), device: deviceOfClass(worker.config, context.deviceClass) };
   if (await planSegments(context, inputPath, options)) return;
   const result = await enhanceInOnePiece(context, { input: inputPath, outputDir, outputName, options });
-  assertSameSource(result.durationS, expectedS);
+  assertSameDuration(job, result.durationS);
   worker.metrics.enhanced(result);
   context.span.setAttributes(spanAttributes(result));
   context.logger.info({ plan: result.plan, faces: result.faces, model: result.applied.model, device: result.device }, 'video enhanced');

@@ -10,7 +10,7 @@ import {
   limitFactors,
   sameDuration,
 } from '../domain/limits.ts';
-import type { MeasuredSource } from '../domain/job.ts';
+import { type JobRecord, type MeasuredSource, videoSeconds } from '../domain/job.ts';
 import { jobIdOf } from './payload.ts';
 import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
 import { withDownloadReservation } from './disk-reservation.ts';
@@ -43,7 +43,7 @@ async function download(context: StepContext): Promise<void> {
     signal,
   });
   assertDurationAllowed(probe.durationS, limits);
-  assertSameSource(probe.durationS, job.source?.duration ?? job.durationSeconds);
+  assertSameDuration(job, probe.durationS);
   assertSameFacts(job.source, { ...sourceFacts(probe), ...(received.etag === null ? {} : { etag: received.etag }) });
   signal.throwIfAborted();
   const key = await retryOnDatabaseFault(signal, () => worker.store.objects.registerPendingObject(fence, 'original'));
@@ -80,11 +80,12 @@ function assertSameFacts(before: MeasuredSource | null, now: MeasuredSource): vo
   if (change !== null) throw new ReelmendError('source_changed', `The video is not the one that was measured: ${change}.`);
 }
 
-/** Throws ReelmendError `source_changed` when the measured duration differs from the billed one. */
-export function assertSameSource(measuredS: number, billedS: number): void {
-  if (sameDuration(measuredS, billedS)) return;
+/** Throws ReelmendError `source_changed` when the video, or its result, has another duration than the job. */
+export function assertSameDuration(job: JobRecord, durationS: number): void {
+  const expectedS = videoSeconds(job);
+  if (sameDuration(durationS, expectedS)) return;
   throw new ReelmendError(
     'source_changed',
-    `The video lasts ${measuredS.toFixed(3)} s; ${billedS.toFixed(3)} s were measured when the job was created.`,
+    `The video lasts ${durationS.toFixed(3)} s; ${expectedS.toFixed(3)} s were measured when the job was created.`,
   );
 }

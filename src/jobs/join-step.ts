@@ -12,8 +12,8 @@ import { copyTimeoutMs } from './copy-timeout.ts';
 import { bytesOf } from './disk-needs.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
 import { outputName } from './enhance-step.ts';
-import { mediaOptions } from './media-options.ts';
-import { assertSameSource } from './ingest-step.ts';
+import { limitsOf } from './media-options.ts';
+import { assertSameDuration } from './ingest-step.ts';
 import { fetchOriginal, finishJob } from './original-to-result.ts';
 import { segmentsAtOnce } from './plan-segments.ts';
 import { runStep, type StepContext } from './step.ts';
@@ -44,7 +44,7 @@ async function joinPieces(context: StepContext): Promise<void> {
   }
   const result = await joinFiles(context, inputPath, outputDir, pieces);
   if (result === null) return retryOnDatabaseFault(signal, () => worker.store.segments.giveUpJoin(fence));
-  assertSameSource(result.durationS, job.source?.duration ?? job.durationSeconds);
+  assertSameDuration(job, result.durationS);
   signal.throwIfAborted();
   await finishJob(context, join(outputDir, outputName), { ...result, applied: appliedByAll(pieces.map((piece) => piece.result.applied)) });
 }
@@ -84,7 +84,6 @@ async function sha256Of(path: string, signal: AbortSignal): Promise<string> {
 async function joinFiles(context: StepContext, sourcePath: string, outputDir: string, pieces: Piece[]) {
   const { worker, job, segmentPlan, scratch, signal, logger } = context;
   const { source, results } = bytesOf(job, { crf: worker.config.encoder.crf, inSegments: true });
-  const { limits } = mediaOptions(worker, job, job.source?.duration ?? job.durationSeconds);
   try {
     return await worker.media.join({
       sourcePath,
@@ -93,7 +92,7 @@ async function joinFiles(context: StepContext, sourcePath: string, outputDir: st
       pieces: pieces.map(nameOf),
       outputDir,
       outputName,
-      ...(limits === undefined ? {} : { limits }),
+      limits: limitsOf(worker, job),
       timeoutMs: copyTimeoutMs(context, source + results),
       signal,
     });

@@ -1,14 +1,13 @@
 /** The engine's options for a job. */
-import type { JobRecord } from '../domain/job.ts';
+import { type JobRecord, videoSeconds } from '../domain/job.ts';
 import { defaultVideoLimits, engineLimits, measurementToleranceS } from '../domain/limits.ts';
 import { crfOf } from '../domain/output-size.ts';
-import type { EnhanceRequest } from '../media/types.ts';
+import type { EnhanceRequest, SourceLimits } from '../media/types.ts';
 import type { DeviceClass } from '../store/index.ts';
 import type { WorkerContext } from './worker-context.ts';
 
-export function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): EnhanceRequest['options'] {
+export function mediaOptions(worker: WorkerContext, job: JobRecord): EnhanceRequest['options'] {
   const { denoise, sharpen, face_restoration, adaptive_contrast } = job.enhancements;
-  const limits = engineLimits(worker.config.limits ?? defaultVideoLimits);
   return {
     target: job.resolution,
     denoise: denoise ?? 'auto',
@@ -18,10 +17,13 @@ export function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: num
     ...(job.model === null ? {} : { model: job.model }),
     ...engineOptions(worker.config),
     encoder: encoderOptions(worker, job),
-    // The measured length was allowed, whatever the limit is now.
-    limits: { ...limits, maxDurationS: billedS + measurementToleranceS },
+    limits: limitsOf(worker, job),
   };
 }
+
+/** The engine's limits for the video of a job. Its measured length was allowed, whatever the limit is now. */
+export const limitsOf = ({ config }: WorkerContext, job: JobRecord): SourceLimits =>
+  ({ ...engineLimits(config.limits ?? defaultVideoLimits), maxDurationS: videoSeconds(job) + measurementToleranceS });
 
 /** The settings of the job's encoder, as its record states them. */
 export function encoding({ config }: WorkerContext, { outputSettings }: JobRecord) {

@@ -1,4 +1,5 @@
 /** Cuts a long video into segments. Each is a task of its own. */
+import { videoSeconds } from '../domain/job.ts';
 import type { EnhanceRequest } from '../media/types.ts';
 import type { DeviceClass } from '../store/index.ts';
 import { copyTimeoutMs } from './copy-timeout.ts';
@@ -19,11 +20,10 @@ const wantedSeconds = (durationS: number) => Math.min(40, Math.max(20, durationS
 export async function planSegments(context: StepContext, inputPath: string, options: EngineOptions): Promise<boolean> {
   const { worker, job, fence, inOnePiece, signal, logger } = context;
   if (inOnePiece || !isCut(worker.config, job)) return false;
-  const durationS = job.source?.duration ?? job.durationSeconds;
   const { text, segments, plan, whyWhole } = await worker.media.planSegments({
     inputPath,
     options,
-    lengths: { shortestS: 10, wantedS: wantedSeconds(durationS), longestS: 60 },
+    lengths: { shortestS: 10, wantedS: wantedSeconds(videoSeconds(job)), longestS: 60 },
     timeoutMs: copyTimeoutMs(context, job.source?.size_bytes ?? 0),
     signal,
   });

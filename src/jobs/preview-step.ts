@@ -5,6 +5,7 @@
  */
 import { join } from 'node:path';
 import { ReelmendError } from '../domain/errors.ts';
+import { videoSeconds } from '../domain/job.ts';
 import { candidateStarts, chooseStretches, type PreviewClip, type PreviewFacts, type Stretch, type StretchSample, stretchesOf, untouchedCrf } from '../domain/previews.ts';
 import { isEmptySegment } from '../media/failures.ts';
 import type { EnhanceRequest, EnhanceResult } from '../media/types.ts';
@@ -18,22 +19,20 @@ import type { StepContext } from './step.ts';
 interface Files {
   inputPath: string;
   outputDir: string;
-  /** seconds of the whole video */
-  durationS: number;
 }
 
 type Options = EnhanceRequest['options'];
 type Span = Pick<Stretch, 'start' | 'duration'>;
 
 export async function makePreview(context: StepContext, facts: PreviewFacts, files: Files): Promise<void> {
-  const report = progressReporter(context, facts, files);
+  const report = progressReporter(context, facts);
   const stretches = await findStretches(context, files, report);
   context.logger.info({ stretches }, 'stretches chosen');
   const clips: PreviewClip[] = [];
   const stored: StoredFile[] = [];
   for (const [stretch, span] of stretches.entries()) {
     for (const setting of [null, ...facts.settings.keys()]) {
-      const made = await storeClip(context, files, { number: clips.length + 1, span, options: optionsOf(context, facts, files, setting) });
+      const made = await storeClip(context, files, { number: clips.length + 1, span, options: optionsOf(context, facts, setting) });
       stored.push(made.stored);
       clips.push({ ...made.facts, stretch, setting });
       report();
@@ -45,7 +44,8 @@ export async function makePreview(context: StepContext, facts: PreviewFacts, fil
 }
 
 /** Counts what is done: samples and clips weigh the same. */
-function progressReporter({ progress }: StepContext, { settings }: PreviewFacts, { durationS }: Files): () => void {
+function progressReporter({ progress, job }: StepContext, { settings }: PreviewFacts): () => void {
+  const durationS = videoSeconds(job);
   const all = candidateStarts(durationS).length + stretchesOf(durationS).count * (1 + settings.length);
   const start = performance.now();
   let done = 0;
@@ -58,8 +58,9 @@ function progressReporter({ progress }: StepContext, { settings }: PreviewFacts,
 
 /** Samples the candidates one after the other, because one job already uses all the worker's cores. */
 async function findStretches(context: StepContext, files: Files, report: () => void): Promise<Stretch[]> {
+  const durationS = videoSeconds(context.job);
   const samples: StretchSample[] = [];
-  for (const start of candidateStarts(files.durationS)) {
+  for (const start of candidateStarts(durationS)) {
     const found = await sample(context, files, start).catch((error: unknown) => {
       if (isEmptySegment(error)) return null;
       throw error;
@@ -67,9 +68,9 @@ async function findStretches(context: StepContext, files: Files, report: () => v
     if (found !== null) samples.push(found);
     report();
   }
-  const stretches = chooseStretches(samples, files.durationS);
+  const stretches = chooseStretches(samples, durationS);
   // A preview with missing clips fails and is refunded.
-  if (stretches.length === stretchesOf(files.durationS).count) return stretches;
+  if (stretches.length === stretchesOf(durationS).count) return stretches;
   throw new ReelmendError('processing_failed', 'The frames of the video are too far apart for a preview.');
 }
 
@@ -85,11 +86,11 @@ const untouched = { target: 'source', model: 'none', denoise: 'off', sharpen: 'o
  */
 async function sample(context: StepContext, files: Files, start: number): Promise<StretchSample> {
   const { worker, job, signal } = context;
-  const { seconds } = stretchesOf(files.durationS);
+  const { seconds } = stretchesOf(videoSeconds(job));
   const duration = Math.min(sampleSeconds, seconds);
   const span = { start: start + (seconds - duration) / 2, duration };
   const outputName = `sample-${start.toFixed(3)}.mp4`;
-  const base = mediaOptions(worker, job, files.durationS);
+  const base = mediaOptions(worker, job);
   const encoder = { ...worker.config.encoder, crf: 18, maxBitrate: 0 };
   const options: Options = { ...base, ...untouched, faceRestoration: barelyRestored, device: 'cpu', encoder };
   const result = await enhanceSpan(context, files, { span, outputName, options });
@@ -108,12 +109,12 @@ async function sample(context: StepContext, files: Files, start: number): Promis
 const restorationStages: ReadonlySet<string> = new Set(['denoise', 'model', 'face_restoration']);
 
 /** The options of a job with that setting; null: those of the untouched stretch. */
-function optionsOf({ worker, job }: StepContext, { settings }: PreviewFacts, { durationS }: Files, setting: number | null): Options {
+function optionsOf({ worker, job }: StepContext, { settings }: PreviewFacts, setting: number | null): Options {
   if (setting === null) {
-    return { ...mediaOptions(worker, job, durationS), ...untouched, encoder: { ...worker.config.encoder, crf: untouchedCrf, maxBitrate: 0 } };
+    return { ...mediaOptions(worker, job), ...untouched, encoder: { ...worker.config.encoder, crf: untouchedCrf, maxBitrate: 0 } };
   }
   const { resolution, model = null, enhancements = {}, output: outputSettings = {} } = settings[setting]!;
-  return mediaOptions(worker, { ...job, resolution, model, enhancements, outputSettings }, durationS);
+  return mediaOptions(worker, { ...job, resolution, model, enhancements, outputSettings });
 }
 
 interface NewClip {

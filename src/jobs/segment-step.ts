@@ -107,7 +107,7 @@ function enhanceSegment(context: SegmentContext, input: ByteSource, outputDir: s
     input,
     outputDir,
     outputName,
-    options: { ...mediaOptions(worker, job, job.source?.duration ?? job.durationSeconds), device, piece: { plan, index: fence.number } },
+    options: { ...mediaOptions(worker, job), device, piece: { plan, index: fence.number } },
     timeoutMs: timeoutOf(context),
     signal: keeper.signal,
     onProgress: ({ fraction }) => progress(fraction),
