@@ -3,6 +3,7 @@ import { ReelmendError } from '../domain/errors.ts';
 import type { MeasuredSource } from '../domain/job.ts';
 import { assertDurationAllowed, assertSizeAllowed, billedSeconds, slowMeasurementMessage, testJobSeconds } from '../domain/limits.ts';
 import { priceInCredits } from '../domain/pricing.ts';
+import { unlessAborted } from '../domain/unless-aborted.ts';
 import { isStorageFault } from '../storage/faults.ts';
 import type { Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
@@ -72,14 +73,11 @@ async function measureInTime(
 ): Promise<MeasuredSource> {
   const deadline = AbortSignal.timeout(timeoutMs);
   let waitedMs = 0;
-  const timeout = new Promise<never>((_, reject) => {
-    deadline.addEventListener('abort', () => reject(deadline.reason), { once: true });
-  });
   try {
     const onStart = (ms: number) => void (waitedMs = ms);
     const request = { accountId: principal.account.id, signal: AbortSignal.any([signal, deadline]), onStart };
     const source = video.upload === null ? video.url.href : { key: video.upload.key, sizeBytes: video.upload.sizeBytes };
-    return await Promise.race([measure(source, request), timeout]);
+    return await unlessAborted(measure(source, request), deadline);
   } catch (cause) {
     if (deadline.aborted && waitedMs > timeoutMs * blamelessWait) throw busy(cause);
     // An upload lies in our own storage, so no one else is slow or at fault.

@@ -9,9 +9,11 @@
 import { isUtf8 } from 'node:buffer';
 import { Agent, request } from 'undici';
 import type { Dispatcher } from 'undici';
+import { unlessAborted } from '../domain/unless-aborted.ts';
 import { guardedConnector } from './connect.ts';
 import type { ConnectorOptions } from './connect.ts';
 import { NetFailure, classifyFailure } from './failure.ts';
+import { enforceMinSpeed } from './min-speed.ts';
 import { behindRedirect, portOf } from './policy.ts';
 import type { UrlPolicy } from './policy.ts';
 import { startDeadline } from './timeouts.ts';
@@ -83,7 +85,8 @@ export class Session {
         body: options.body ?? null,
         signal: deadline.signal,
       });
-      const response = await orAborted(sent, deadline.signal);
+      // undici notices an abort only when it has a connection, which a silent server or name server delays.
+      const response = await unlessAborted(sent, deadline.signal);
       deadline.stop();
       return toResponse(url, response, { deadline, timeouts, abortSignals: [options.signal, this.#closing.signal] });
     } catch (error) {
@@ -138,15 +141,6 @@ function unescapedUtf8(header: string): string {
   return isUtf8(bytes) ? bytes.toString('utf8') : header;
 }
 
-/** undici notices an abort only when it has a connection, which a silent server or name server delays. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
-}
-
 interface BodyLimits {
   deadline: ReturnType<typeof startDeadline>;
   timeouts: Timeouts;
@@ -170,31 +164,15 @@ function toResponse(url: URL, received: Dispatcher.ResponseData, limits: BodyLim
   };
 }
 
-/** Yields the body. Throws NetFailure if the server is too slow; only the time spent waiting for it counts, not that of a slow reader here. */
-async function* readChunks(body: AsyncIterable<Buffer>, limits: BodyLimits): AsyncGenerator<Buffer> {
-  const { minBytesPerSecond, rateWindowMs } = limits.timeouts;
-  let waitedMs = 0;
-  let bytes = 0;
-  const pieces = body[Symbol.asyncIterator]();
+/** Yields the body. Throws NetFailure if the server is too slow. */
+async function* readChunks(body: AsyncIterable<Buffer>, { deadline, timeouts, abortSignals }: BodyLimits): AsyncGenerator<Buffer> {
+  const { minBytesPerSecond: bytesPerSecond, rateWindowMs: windowMs } = timeouts;
   try {
-    for (;;) {
-      const waitingSince = performance.now();
-      const { value, done } = await pieces.next();
-      if (done === true) return;
-      waitedMs += performance.now() - waitingSince;
-      bytes += value.length;
-      if (waitedMs >= rateWindowMs) {
-        if ((bytes / waitedMs) * 1000 < minBytesPerSecond)
-          throw new NetFailure('timeout', 'the server sends too slowly');
-        waitedMs = bytes = 0;
-      }
-      yield value;
-    }
+    yield* enforceMinSpeed(body, { bytesPerSecond, windowMs });
   } catch (error) {
-    for (const signal of limits.abortSignals) signal?.throwIfAborted();
+    for (const signal of abortSignals) signal?.throwIfAborted();
     throw classifyFailure(error);
   } finally {
-    limits.deadline.release();
-    await pieces.return?.().catch(() => undefined);
+    deadline.release();
   }
 }
