@@ -1,6 +1,8 @@
 /** One attempt at a step or a segment, under its lease: how it ends, and how it reports progress and failures. */
 import type { Logger } from 'pino';
-import { LeaseLost, type RetryLater, type Step } from '../store/index.ts';
+import type { JobRecord } from '../domain/job.ts';
+import { type JobFailure, LeaseLost, type RetryLater, type Step } from '../store/index.ts';
+import type { RetryDecision } from './classify-failure.ts';
 import { InsufficientDiskSpace } from './insufficient-disk-space.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import { retryOnDatabaseFault } from './retry-on-database-fault.ts';
@@ -64,13 +66,38 @@ async function handleError({ worker, recordFailure, interrupted, release }: Atte
 export const agedSince = (acquiredAt: number, secondsThen: number | null): number =>
   secondsThen === null ? 0 : secondsThen + (performance.now() - acquiredAt) / 1000;
 
-export function logRetry(logger: Logger, error: unknown, { delayS, counts }: Pick<RetryLater, 'delayS' | 'counts'>): void {
-  if (!counts && !(error instanceof InsufficientDiskSpace)) {
-    return logger.warn({ err: error, delayS }, 'the storage or the database is at fault: the step goes back to the queue and loses no attempt');
+/** The store's leases of jobs, or those of segments. */
+interface FailureWrites<Fence> {
+  fail(fence: Fence, failure: JobFailure): Promise<void>;
+  retryLater(fence: Fence, how: RetryLater): Promise<void>;
+}
+
+/** Fails the job or queues a retry, as was decided for the error. Throws LeaseLost. */
+export async function carryOut<Fence>(
+  { worker, lease, keeper, logger }: Attempt<{ job: JobRecord; fence: Fence }>,
+  error: unknown,
+  decision: RetryDecision,
+  leases: FailureWrites<Fence>,
+): Promise<StepOutcome> {
+  if (decision.kind === 'fail') {
+    const { failure } = decision;
+    logger.warn({ err: error, code: failure.code }, 'job failed');
+    await retryOnDatabaseFault(keeper.signal, () => leases.fail(lease.fence, failure));
+    worker.metrics.jobFailed(lease.job, failure.code);
+    return 'failed';
   }
-  if (!(error instanceof InsufficientDiskSpace)) return logger.warn({ err: error, delayS }, 'step failed and will be retried');
-  const { neededBytes, freeBytes, message } = error;
-  logger.warn({ neededBytes, freeBytes, delayS }, `${message}: the step will be retried by any worker`);
+  logRetry(logger, error, decision);
+  await retryOnDatabaseFault(keeper.signal, () => leases.retryLater(lease.fence, decision));
+  return 'retried';
+}
+
+function logRetry(logger: Logger, error: unknown, { delayS, counts }: Required<RetryLater>): void {
+  if (error instanceof InsufficientDiskSpace) {
+    const { neededBytes, freeBytes, message } = error;
+    return logger.warn({ neededBytes, freeBytes, delayS }, `${message}: the step will be retried by any worker`);
+  }
+  const what = counts ? 'step failed and will be retried' : 'the storage or the database is at fault: the step goes back to the queue and loses no attempt';
+  logger.warn({ err: error, delayS }, what);
 }
 
 const progressIntervalMs = 1000;

@@ -1,6 +1,6 @@
 /** Decides whether a failed step fails its job or is retried. */
 import { ReelmendError, type JobErrorCode } from '../domain/errors.ts';
-import type { JobFailure } from '../store/index.ts';
+import type { JobFailure, RetryLater } from '../store/index.ts';
 import { InsufficientDiskSpace } from './insufficient-disk-space.ts';
 import type { Tuning } from './tuning.ts';
 
@@ -18,21 +18,9 @@ const permanent: readonly JobErrorCode[] = [
 /** Of these, those that the machine of one worker may cause, because it is overloaded or short of memory. */
 const maybeOfMachine: readonly JobErrorCode[] = ['processing_failed', 'processing_timeout'];
 
-/** Why disk space is short: `behind_others` if other jobs may free some, `disk_full` if none can. */
-type DiskWait = 'behind_others' | 'disk_full';
+type DiskWait = Required<RetryLater>['diskWait'];
 
-export type RetryDecision =
-  | { kind: 'fail'; failure: JobFailure }
-  | {
-      kind: 'retry';
-      delayS: number;
-      /** whether this failure uses up one of the step's attempts */
-      counts: boolean;
-      /** null: disk space is not short */
-      diskWait: DiskWait | null;
-      /** whether the storage or the database is at fault */
-      infrastructureFault: boolean;
-    };
+export type RetryDecision = { kind: 'fail'; failure: JobFailure } | ({ kind: 'retry' } & Required<RetryLater>);
 
 /** What happened to the step before this failure. */
 export interface FailureHistory {
@@ -56,8 +44,7 @@ export interface FailureHistory {
 interface Failure {
   /** null: no error of the service's own */
   known: ReelmendError | null;
-  /** null: disk space is not short */
-  diskWait: DiskWait | null;
+  diskWait: DiskWait;
   history: FailureHistory;
   tuning: Tuning;
 }
@@ -69,7 +56,7 @@ export function classifyFailure(error: unknown, history: FailureHistory, tuning:
   return waitForDiskSpace(failure) ?? waitForInfrastructure(failure) ?? failAtOnce(failure) ?? tryAgain(failure) ?? giveUp(failure);
 }
 
-function diskWaitOf(error: unknown): DiskWait | null {
+function diskWaitOf(error: unknown): DiskWait {
   if (!(error instanceof InsufficientDiskSpace)) return null;
   return error.behindOthers ? 'behind_others' : 'disk_full';
 }

@@ -1,5 +1,7 @@
 /** Renews a lease while a step runs, and aborts the step when the lease is lost. */
-import { type Fence, LeaseLost, type Store } from '../store/index.ts';
+import { LeaseLost } from '../store/index.ts';
+import type { Tuning } from './tuning.ts';
+import type { WorkerConfig } from './worker-context.ts';
 
 export interface LeaseKeeper {
   /** aborted with LeaseLost, or with the reason of `stopping` */
@@ -9,11 +11,10 @@ export interface LeaseKeeper {
   stop(): void;
 }
 
-export interface KeepLease {
-  leases: Pick<Store['leases'], 'heartbeat'>;
-  fence: Fence;
-  leaseSeconds: number;
-  heartbeatsPerLease: number;
+/** The parts of a worker that its leases use. */
+interface LeaseContext {
+  config: Pick<WorkerConfig, 'leaseSeconds'>;
+  tuning: Pick<Tuning, 'heartbeatsPerLease'>;
   stopping: AbortSignal;
 }
 
@@ -24,29 +25,30 @@ const longestIntervalMs = 5000;
 export const heartbeatIntervalMs = (leaseMs: number, heartbeatsPerLease: number): number => Math.min(longestIntervalMs, leaseMs / heartbeatsPerLease);
 
 /**
- * Sends heartbeats. The work is also aborted when no heartbeat has succeeded for a whole lease,
- * because the database cannot be reached: by then another worker may have the job.
+ * Sends heartbeats; each says whether the lease is still held. The work is also aborted when no heartbeat has succeeded for a
+ * whole lease, because the database cannot be reached: by then another worker may have the job.
  */
-export function keepLease({ leases, fence, leaseSeconds, heartbeatsPerLease, stopping }: KeepLease): LeaseKeeper {
+export function keepLease({ config, tuning, stopping }: LeaseContext, jobId: string, heartbeat: () => Promise<boolean>): LeaseKeeper {
+  const leaseMs = config.leaseSeconds * 1000;
   const lost = new AbortController();
   let renewedAt = performance.now();
   let isSending = false;
   const renewed = (held: boolean) => {
     if (held) renewedAt = performance.now();
-    else lost.abort(new LeaseLost(fence.jobId));
+    else lost.abort(new LeaseLost(jobId));
   };
   const sendHeartbeat = async () => {
     if (isSending) return;
     isSending = true;
     // A failed heartbeat does not mean that the lease is lost. Only elapsed time does.
-    await leases.heartbeat(fence, leaseSeconds).then(renewed, () => {});
+    await heartbeat().then(renewed, () => {});
     isSending = false;
   };
   const tick = () => {
     // A heartbeat on a lost connection may stay pending for long, so every tick reads the clock.
-    if (performance.now() - renewedAt >= leaseSeconds * 1000) renewed(false);
+    if (performance.now() - renewedAt >= leaseMs) renewed(false);
     else void sendHeartbeat();
   };
-  const timer = setInterval(tick, heartbeatIntervalMs(leaseSeconds * 1000, heartbeatsPerLease));
+  const timer = setInterval(tick, heartbeatIntervalMs(leaseMs, tuning.heartbeatsPerLease));
   return { signal: AbortSignal.any([lost.signal, stopping]), renewed, stop: () => clearInterval(timer) };
 }

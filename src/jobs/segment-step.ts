@@ -9,7 +9,7 @@ import type { ByteSource, EnhanceResult } from '../media/types.ts';
 import { openToChild } from '../media/child-user.ts';
 import { rangesOf } from '../storage/ranges.ts';
 import type { SegmentLease } from '../store/index.ts';
-import { agedSince, type Attempt, logRetry, progressWriter, runAttempt } from './attempt.ts';
+import { agedSince, type Attempt, carryOut, progressWriter, runAttempt } from './attempt.ts';
 import { classifyFailure } from './classify-failure.ts';
 import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
 import { appliedEnhancements, outputName } from './enhance-step.ts';
@@ -39,9 +39,7 @@ export async function runSegment(worker: WorkerContext, { jobId, number }: { job
   if (!lease) return;
   const { fence, traceparent } = lease;
   const logger = worker.logger.child({ job: jobId, segment: number, attempt: fence.attempt });
-  const leases = { heartbeat: () => segments.heartbeat(fence, leaseSeconds) };
-  const { heartbeatsPerLease } = worker.tuning;
-  const keeper = keepLease({ leases, fence, leaseSeconds, heartbeatsPerLease, stopping: worker.stopping });
+  const keeper = keepLease(worker, jobId, () => segments.heartbeat(fence, leaseSeconds));
   const attempt = { worker, lease, acquiredAt: performance.now(), keeper, logger };
   await runAttempt({
     ...attempt,
@@ -152,8 +150,9 @@ function timeoutOf({ worker, lease: { span } }: SegmentContext): number {
 }
 
 /** Retries the segment, has the video enhanced in one piece or planned again for the other device class, or fails the job. Throws LeaseLost. */
-async function recordFailure({ worker, lease, acquiredAt, keeper, logger }: SegmentAttempt, error: unknown): Promise<StepOutcome> {
-  const { signal } = keeper;
+async function recordFailure(attempt: SegmentAttempt, error: unknown): Promise<StepOutcome> {
+  const { worker, lease, acquiredAt, logger } = attempt;
+  const { signal } = attempt.keeper;
   const { segments } = worker.store;
   const { fence, failures } = lease;
   const enhanceInOnePiece = async () => {
@@ -175,12 +174,6 @@ async function recordFailure({ worker, lease, acquiredAt, keeper, logger }: Segm
       worker.metrics.jobReplanned('failed');
       return 'retried';
     }
-    logger.warn({ err: error, code: decision.failure.code }, 'job failed');
-    await retryOnDatabaseFault(signal, () => segments.fail(fence, decision.failure));
-    worker.metrics.jobFailed(lease.job, decision.failure.code);
-    return 'failed';
   }
-  logRetry(logger, error, decision);
-  await retryOnDatabaseFault(signal, () => segments.retryLater(fence, decision));
-  return 'retried';
+  return carryOut(attempt, error, decision, segments);
 }

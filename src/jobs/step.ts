@@ -1,9 +1,8 @@
 /** Runs one step of a job under its lease, with a scratch folder. */
 import type { Span } from '@opentelemetry/api';
 import type { Logger } from 'pino';
-import type { JobRecord } from '../domain/job.ts';
-import type { DeviceClass, Lease, Fence, Step } from '../store/index.ts';
-import { agedSince, type Attempt, logRetry, progressWriter, runAttempt } from './attempt.ts';
+import type { Lease, Step } from '../store/index.ts';
+import { agedSince, type Attempt, carryOut, progressWriter, runAttempt } from './attempt.ts';
 import { classifyFailure } from './classify-failure.ts';
 import { isInfrastructureFault } from './infrastructure-fault.ts';
 import { keepLease } from './lease-keeper.ts';
@@ -13,17 +12,8 @@ import { withScratch } from './scratch.ts';
 import { inStepSpan } from './step-span.ts';
 import type { WorkerContext } from './worker-context.ts';
 
-export interface StepContext {
+export interface StepContext extends Pick<Lease, 'job' | 'fence' | 'originalKey' | 'segmentPlan' | 'inOnePiece' | 'deviceClass'> {
   worker: WorkerContext;
-  job: JobRecord;
-  fence: Fence;
-  originalKey: string | null;
-  /** what was decided for the segments; null: there are none */
-  segmentPlan: string | null;
-  /** the video is not to be cut into segments */
-  inOnePiece: boolean;
-  /** the device class that is to enhance it; null: any */
-  deviceClass: DeviceClass | null;
   /** a folder for this attempt only */
   scratch: string;
   /** aborted when the job is deleted, the lease is lost, or the worker stops */
@@ -49,13 +39,7 @@ export async function runStep(
     worker.store.leases.acquire(jobId, step, worker.id, worker.config.leaseSeconds, { isRepeated, engine: worker.engine }));
   if (!lease) return;
   const logger = worker.logger.child({ job: jobId, step, attempt: lease.fence.attempt });
-  const keeper = keepLease({
-    leases: worker.store.leases,
-    fence: lease.fence,
-    leaseSeconds: worker.config.leaseSeconds,
-    heartbeatsPerLease: worker.tuning.heartbeatsPerLease,
-    stopping: worker.stopping,
-  });
+  const keeper = keepLease(worker, jobId, () => worker.store.leases.heartbeat(lease.fence, worker.config.leaseSeconds));
   const attempt = { worker, lease, acquiredAt: performance.now(), keeper, logger };
   await runAttempt({
     ...attempt,
@@ -73,21 +57,21 @@ export async function runStep(
 type StepAttempt = Attempt<Lease>;
 
 function runWork({ worker, lease, keeper, logger }: StepAttempt, work: (context: StepContext) => Promise<void>): Promise<void> {
-  const { job, fence, step, originalKey, segmentPlan, inOnePiece, deviceClass, traceparent } = lease;
+  const { job, fence, step, traceparent } = lease;
   const { leaseSeconds, dataDir } = worker.config;
   return inStepSpan({ job: job.id, step, attempt: fence.attempt, traceparent }, (span) =>
     withScratch(dataDir, fence, async (scratch) => {
       keeper.signal.throwIfAborted();
       const progress: StepContext['progress'] = progressWriter(keeper, (fraction, etaSeconds) =>
         worker.store.leases.progress(fence, { fraction, etaSeconds }, leaseSeconds));
-      await work({ worker, job, fence, originalKey, segmentPlan, inOnePiece, deviceClass, scratch, signal: keeper.signal, progress, logger, span });
+      await work({ ...lease, worker, scratch, signal: keeper.signal, progress, logger, span });
     }),
   );
 }
 
 /** Fails the job or queues a retry. Throws LeaseLost. */
-async function recordFailure({ worker, lease, acquiredAt, keeper, logger }: StepAttempt, error: unknown): Promise<StepOutcome> {
-  const { leases } = worker.store;
+async function recordFailure(attempt: StepAttempt, error: unknown): Promise<StepOutcome> {
+  const { worker, lease, acquiredAt } = attempt;
   const untilNow = (secondsThen: number | null) => agedSince(acquiredAt, secondsThen);
   const history = {
     failures: lease.failures,
@@ -97,14 +81,5 @@ async function recordFailure({ worker, lease, acquiredAt, keeper, logger }: Step
     isInfrastructureFault: await isInfrastructureFault(worker, error),
     infrastructureFaultForS: untilNow(lease.infrastructureFaultForS),
   };
-  const decision = classifyFailure(error, history, worker.tuning);
-  if (decision.kind === 'fail') {
-    logger.warn({ err: error, code: decision.failure.code }, 'job failed');
-    await retryOnDatabaseFault(keeper.signal, () => leases.fail(lease.fence, decision.failure));
-    worker.metrics.jobFailed(lease.job, decision.failure.code);
-    return 'failed';
-  }
-  logRetry(logger, error, decision);
-  await retryOnDatabaseFault(keeper.signal, () => leases.retryLater(lease.fence, decision));
-  return 'retried';
+  return carryOut(attempt, error, classifyFailure(error, history, worker.tuning), worker.store.leases);
 }

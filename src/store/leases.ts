@@ -51,9 +51,9 @@ export interface RetryLater {
   delayS: number;
   /** whether the failure counts towards `Lease.failures` (default true) */
   counts?: boolean;
-  /** set if disk space is short: `behind_others` if other jobs may free some, `disk_full` if none can */
+  /** why disk space is short: `behind_others` if other jobs may free some, `disk_full` if none can; null (default): it is not */
   diskWait?: 'behind_others' | 'disk_full' | null;
-  /** set if the storage or the database is at fault */
+  /** whether the storage or the database is at fault (default false) */
   infrastructureFault?: boolean;
 }
 

@@ -134,10 +134,9 @@ describe('objects of a job', () => {
 
 describe('a heartbeat that cannot reach the database', () => {
   it('gives the work up when a whole lease has passed', async () => {
-    const fence = { jobId: 'job_x', attempt: 1, owner: 'w' };
-    const leases = { heartbeat: () => Promise.reject(new Error('connection refused')) };
+    const heartbeat = () => Promise.reject(new Error('connection refused'));
     const began = performance.now();
-    const keeper = keepLease({ leases, fence, leaseSeconds: 0.3, heartbeatsPerLease: 3, stopping: new AbortController().signal });
+    const keeper = keepLease({ config: { leaseSeconds: 0.3 }, tuning: { heartbeatsPerLease: 3 }, stopping: new AbortController().signal }, 'job_x', heartbeat);
     let endedAfterMs = 0;
     keeper.signal.addEventListener('abort', () => (endedAfterMs = performance.now() - began));
     await eventually(() => keeper.signal.aborted);
@@ -150,10 +149,9 @@ describe('a heartbeat that cannot reach the database', () => {
 it('a heartbeat is sent every five seconds at least, so that a step with a long lease soon learns that its job is deleted', async () => {
   vi.useFakeTimers();
   try {
-    const fence = { jobId: 'job_x', attempt: 1, owner: 'w' };
     let isDeleted = false;
-    const leases = { heartbeat: async () => !isDeleted };
-    const keeper = keepLease({ leases, fence, leaseSeconds: 3600, heartbeatsPerLease: 3, stopping: new AbortController().signal });
+    const heartbeat = async () => !isDeleted;
+    const keeper = keepLease({ config: { leaseSeconds: 3600 }, tuning: { heartbeatsPerLease: 3 }, stopping: new AbortController().signal }, 'job_x', heartbeat);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(keeper.signal.aborted).toBe(false);
     isDeleted = true;
