@@ -31,7 +31,7 @@ export async function createJob(deps: HttpDeps, request: CreationRequest): Promi
   const { principal, body, idempotencyKey } = request;
   assertTierAllowed(principal, body);
   const idempotency = idempotencyOf(idempotencyKey, body);
-  return withReplay(idempotency, { find: findJob(deps, principal), create: () => createNewJob(deps, request, idempotency) });
+  return withReplay(idempotency, { find: findReplay(deps, principal), create: () => createNewJob(deps, request, idempotency) });
 }
 
 /** The last call stores and charges everything in one transaction. */
@@ -56,7 +56,7 @@ async function createNewJob(deps: HttpDeps, { principal, body, signal }: Creatio
 }
 
 /** Finds the job or preview that an idempotency key of the principal has created. */
-export const findJob =
+export const findReplay =
   ({ store }: HttpDeps, { account, mode }: Principal) =>
   async (idempotency: Idempotency): Promise<Creation | null> => {
     const job = await store.jobs.findReplay(account.id, mode, idempotency);

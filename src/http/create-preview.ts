@@ -4,7 +4,7 @@ import { omitUndefined } from '../domain/omit-undefined.ts';
 import { previewCredits, type PreviewSetting, secondsPerSetting } from '../domain/previews.ts';
 import type { Idempotency } from '../store/types.ts';
 import { actorOf, sessionIdOf } from './actor.ts';
-import { type Creation, type CreationRequest, createWithinQuota, findJob } from './create-job.ts';
+import { type Creation, type CreationRequest, createWithinQuota, findReplay } from './create-job.ts';
 import type { HttpDeps } from './deps.ts';
 import { idempotencyOf, withReplay } from './idempotency.ts';
 import { measureVideo } from './measurement.ts';
@@ -23,7 +23,7 @@ export async function createPreview(deps: HttpDeps, request: PreviewRequest): Pr
   const { principal, body, idempotencyKey } = request;
   assertTierAllowed(principal, body);
   const idempotency = idempotencyOf(idempotencyKey, body);
-  const { job, replayed } = await withReplay(idempotency, { find: findJob(deps, principal), create: () => createNewPreview(deps, request, idempotency) });
+  const { job, replayed } = await withReplay(idempotency, { find: findReplay(deps, principal), create: () => createNewPreview(deps, request, idempotency) });
   return { preview: job, replayed };
 }
 

@@ -1,12 +1,11 @@
-/** Previews as the API returns and deletes them. */
-import type { Preview, PreviewClip, PreviewDeletion, PreviewStretch } from '../contract/types.gen.ts';
+/** Previews as the API returns them. */
+import type { Preview, PreviewClip, PreviewStretch } from '../contract/types.gen.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { linkValidityS } from '../domain/limits.ts';
 import type { PreviewFacts } from '../domain/previews.ts';
 import { previewFileName } from '../domain/uploads.ts';
 import type { Principal } from '../store/types.ts';
 import { actorOf } from './actor.ts';
-import { issuedCertificate } from './certificates.ts';
 import type { HttpDeps } from './deps.ts';
 import { limitsOf, serializeJob } from './serialize.ts';
 import { previewNotFound } from './validation.ts';
@@ -59,13 +58,4 @@ async function linkStretches(deps: HttpDeps, preview: JobRecord, { clips, stretc
     return { start, duration, reason, original: original!, results };
   });
   return { stretches: await Promise.all(linked), links_expire_in: shortestS };
-}
-
-/** Throws ReelmendError `preview_not_found`. */
-export async function deletePreview(deps: HttpDeps, { principal, id, signal }: { principal: Principal; id: string; signal: AbortSignal }): Promise<PreviewDeletion> {
-  const { account, mode } = principal;
-  const deletion = await deps.store.jobs.delete(account.id, mode, id, actorOf(principal));
-  if (deletion === null) throw previewNotFound();
-  const certificate = await issuedCertificate(deps, { principal, jobId: id, signal });
-  return { id, deleted: true, deleted_at: deletion.deletedAt.toISOString(), refunded_credits: deletion.refundedCredits, certificate };
 }

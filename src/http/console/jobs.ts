@@ -8,9 +8,8 @@ import { linkValidityS } from '../../domain/limits.ts';
 import { pictureFileName, resultFileName } from '../../domain/uploads.ts';
 import type { ConsoleJobDetail as DetailRecord, JobFile } from '../../store/index.ts';
 import type { JobSegment, UserPrincipal } from '../../store/types.ts';
-import { actorOf } from '../actor.ts';
-import { issuedCertificate } from '../certificates.ts';
 import { createJob } from '../create-job.ts';
+import { deleteJob } from '../delete-job.ts';
 import type { AppEnv } from '../env.ts';
 import { eventStream } from '../event-stream.ts';
 import type { ConsoleHandlers } from '../register.ts';
@@ -93,14 +92,9 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
     },
 
     consoleDeleteJob: async (c) => {
-      const { mode, tier, id: jobId } = await ownJob(c, c.req.valid('param').id);
+      const { mode, tier, id } = await ownJob(c, c.req.valid('param').id);
       const principal = { ...principalOf(c, mode), tier };
-      const deletion = await store.jobs.delete(principal.account.id, mode, jobId, actorOf(principal));
-      if (deletion === null) throw jobNotFound();
-      const certificate = await issuedCertificate(deps, { principal, jobId, signal: c.req.raw.signal });
-      const deletedAt = deletion.deletedAt.toISOString();
-      const { id, refundedCredits: refunded_credits } = deletion;
-      return c.json({ id, deleted: true as const, deleted_at: deletedAt, refunded_credits, certificate }, 200);
+      return c.json(await deleteJob(deps, { principal, id, signal: c.req.raw.signal, notFound: jobNotFound }), 200);
     },
 
     consoleGetJobLinks: async (c) => {

@@ -4,10 +4,11 @@ import type { ConsolePreview, Preview } from '../../contract/types.gen.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { sourceName } from '../../domain/job-words.ts';
 import { createPreview } from '../create-preview.ts';
+import { deleteJob } from '../delete-job.ts';
 import type { WithConsole } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 import { assertApproved } from '../middleware/authenticate.ts';
-import { deletePreview, describePreview, serializePreview } from '../preview-operations.ts';
+import { describePreview, serializePreview } from '../preview-operations.ts';
 import type { ConsoleHandlers } from '../register.ts';
 import { previewNotFound } from '../validation.ts';
 import { insideRequest, principalOf } from './jobs.ts';
@@ -59,7 +60,7 @@ export function previewHandlers(deps: WithConsole): PreviewHandlers {
     consoleDeletePreview: async (c) => {
       const { id, mode, tier } = await ownPreview(c, c.req.valid('param').id);
       const principal = { ...principalOf(c, mode), tier };
-      return c.json(await deletePreview(deps, { principal, id, signal: c.req.raw.signal }), 200);
+      return c.json(await deleteJob(deps, { principal, id, signal: c.req.raw.signal, notFound: previewNotFound }), 200);
     },
   };
 }

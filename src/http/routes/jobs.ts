@@ -1,9 +1,8 @@
 /** Quotes and jobs: create, list, get, follow, delete. */
 import type { Context } from 'hono';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-import { actorOf } from '../actor.ts';
-import { issuedCertificate } from '../certificates.ts';
 import { createJob } from '../create-job.ts';
+import { deleteJob } from '../delete-job.ts';
 import type { WithStreams } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 import { eventStream, jobEvents } from '../event-stream.ts';
@@ -66,13 +65,8 @@ export function jobHandlers(deps: WithStreams): JobHandlers {
     streamJobEvents: (c) => streamJob(c, deps, c.req.valid('param').id),
 
     deleteJob: async (c) => {
-      const principal = c.get('principal');
-      const deletion = await jobs.delete(principal.account.id, principal.mode, c.req.valid('param').id, actorOf(principal));
-      if (deletion === null) throw jobNotFound();
-      const certificate = await issuedCertificate(deps, { principal, jobId: deletion.id, signal: c.req.raw.signal });
-      const deletedAt = deletion.deletedAt.toISOString();
-      const { id, refundedCredits: refunded_credits } = deletion;
-      return c.json({ id, deleted: true as const, deleted_at: deletedAt, refunded_credits, certificate }, 200);
+      const { id } = c.req.valid('param');
+      return c.json(await deleteJob(deps, { principal: c.get('principal'), id, signal: c.req.raw.signal, notFound: jobNotFound }), 200);
     },
   };
 }

@@ -1,9 +1,11 @@
 /** Previews: create, list, get, delete. */
 import { createPreview } from '../create-preview.ts';
+import { deleteJob } from '../delete-job.ts';
 import type { HttpDeps } from '../deps.ts';
 import { toPage } from '../paging.ts';
-import { deletePreview, describePreview, findPreview, serializePreview } from '../preview-operations.ts';
+import { describePreview, findPreview, serializePreview } from '../preview-operations.ts';
 import type { Handlers } from '../register.ts';
+import { previewNotFound } from '../validation.ts';
 
 export function previewHandlers(deps: HttpDeps): Pick<Handlers, 'createPreview' | 'listPreviews' | 'getPreview' | 'deletePreview'> {
   return {
@@ -42,8 +44,8 @@ export function previewHandlers(deps: HttpDeps): Pick<Handlers, 'createPreview' 
     },
 
     deletePreview: async (c) => {
-      const principal = c.get('principal');
-      return c.json(await deletePreview(deps, { principal, id: c.req.valid('param').id, signal: c.req.raw.signal }), 200);
+      const { id } = c.req.valid('param');
+      return c.json(await deleteJob(deps, { principal: c.get('principal'), id, signal: c.req.raw.signal, notFound: previewNotFound }), 200);
     },
   };
 }
