@@ -67,8 +67,9 @@ export function registerRoutes(app: OpenAPIHono<AppEnv>, handlers: Handlers & Pa
     if (handler === undefined) continue;
     const route: RouteConfig = routes[id];
     const path = honoPath(route);
-    const chain = guardOf(id, route, middleware);
-    if (route.request?.body?.content['application/json'] !== undefined) chain.push(noteBody, middleware.body, ...guardAfterBody(id, route, middleware));
+    const { first, again } = guardsOf(id, route, middleware);
+    const hasBody = route.request?.body?.content['application/json'] !== undefined;
+    const chain = hasBody ? [...first, noteBody, middleware.body, ...again.map(unlessBodyWasThere)] : first;
     if (chain.length > 0) app.on([route.method], [path], ...chain);
     // The type `Handlers` ties this handler to this route; the compiler cannot follow that through the loop.
     app.openapi(route, handler as Handler);
@@ -78,36 +79,31 @@ export function registerRoutes(app: OpenAPIHono<AppEnv>, handlers: Handlers & Pa
   for (const [path, methods] of methodsByPath) answerOtherMethods(app, path, methods);
 }
 
-/** The middleware before validation, depending on the `security` of the operation. */
-function guardOf(id: OperationId, route: RouteConfig, middleware: RouteMiddleware): MiddlewareHandler<AppEnv>[] {
-  const [needed] = route.security ?? [];
-  const rateClass = classOf(id, route.method);
-  const { console } = middleware;
-  if (console === undefined || !route.path.startsWith('/console/')) {
-    if (needed === undefined) return [];
-    const access = middleware.access({ id, method: route.method });
-    const log = middleware.log === undefined ? [] : [middleware.log({ path: route.path })];
-    return [middleware.authenticate, ...log, middleware.limit(rateClass), middleware.approve, access];
-  }
-  if (needed === undefined) return console.anonymous(id);
-  return [
-    console.session,
-    console.limit(rateClass),
-    ...('csrfToken' in needed ? [console.csrf] : []),
-    console.permit(id as ConsoleOperationId),
-  ];
+interface Guards {
+  /** before the body is received */
+  first: MiddlewareHandler<AppEnv>[];
+  /** what is checked once more after a body that came later: a session may end meanwhile, a role be lost, a key be revoked */
+  again: MiddlewareHandler<AppEnv>[];
 }
 
-/**
- * The caller once more, if the body came later: a client may let it arrive for half a minute. A session that has ended meanwhile, a
- * role that was lost, and a key that was revoked count.
- */
-function guardAfterBody(id: OperationId, route: RouteConfig, { console, authenticate, approve }: RouteMiddleware): MiddlewareHandler<AppEnv>[] {
-  if (route.security?.[0] === undefined) return [];
-  const isOfConsole = console !== undefined && route.path.startsWith('/console/');
-  const checks = isOfConsole ? [console.session, console.permit(id as ConsoleOperationId)] : [authenticate, approve];
-  return checks.map((check) => (c, next) => (c.get('bodyWasThere') ? next() : check(c, next)));
+/** The middleware before validation, depending on the `security` of the operation. */
+function guardsOf(id: OperationId, route: RouteConfig, middleware: RouteMiddleware): Guards {
+  const [needed] = route.security ?? [];
+  const rateClass = classOf(id, route.method);
+  const { authenticate, limit, approve, console } = middleware;
+  if (console === undefined || !route.path.startsWith('/console/')) {
+    if (needed === undefined) return { first: [], again: [] };
+    const log = middleware.log === undefined ? [] : [middleware.log({ path: route.path })];
+    const access = middleware.access({ id, method: route.method });
+    return { first: [authenticate, ...log, limit(rateClass), approve, access], again: [authenticate, approve] };
+  }
+  if (needed === undefined) return { first: console.anonymous(id), again: [] };
+  const permit = console.permit(id as ConsoleOperationId);
+  const csrf = 'csrfToken' in needed ? [console.csrf] : [];
+  return { first: [console.session, console.limit(rateClass), ...csrf, permit], again: [console.session, permit] };
 }
+
+const unlessBodyWasThere = (check: MiddlewareHandler<AppEnv>): MiddlewareHandler<AppEnv> => (c, next) => (c.get('bodyWasThere') ? next() : check(c, next));
 
 /** In tests the app does not listen, and Node's request is not there. */
 const noteBody: MiddlewareHandler<AppEnv> = (c, next) => {
