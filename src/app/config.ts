@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { MinSpeed } from '../media/types.ts';
 import { defaultVideoLimits, longestDurationS, type VideoLimits } from '../domain/limits.ts';
 import { hasKnownSslMode, sslModes } from '../store/connection-url.ts';
+import type { ServiceRateClass } from '../store/types.ts';
 
 const hostPort = /^(\[[0-9a-fA-F:.]+\]|[^\s:,[\]]+):([0-9]{1,5})$/;
 const hasPort = (entry: string) => {
@@ -44,7 +45,7 @@ const rateLimits = z
   .default('')
   .transform((value) => value.split(',').map((entry) => entry.trim()).filter(Boolean))
   .pipe(z.array(z.string().regex(/^(create|read|other|auth|pending)=[1-9]\d{0,6}$/, 'must be a list such as create=120,read=600,other=240')))
-  .transform((entries): Partial<Record<'create' | 'read' | 'other' | 'auth' | 'pending', number>> =>
+  .transform((entries): Partial<Record<ServiceRateClass, number>> =>
     Object.fromEntries(entries.map((entry) => entry.split('=')).map(([name, count]) => [name, Number(count)])),
   );
 
@@ -186,7 +187,7 @@ export interface Config {
   keyPepper: string | undefined;
   linkSecret: string | undefined;
   /** by class: calls per minute and key (`auth`: per ten minutes and IP address; `pending`: jobs per day of an unapproved account); absent = the default */
-  rateLimits: Partial<Record<'create' | 'read' | 'other' | 'auth' | 'pending', number>>;
+  rateLimits: Partial<Record<ServiceRateClass, number>>;
   /** days that files of jobs of the Standard tier are kept */
   retentionDays: number;
   /** bytes that all uploads of an approved account may have, in each mode */

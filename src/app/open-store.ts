@@ -1,6 +1,6 @@
 /** Opens the database and the objects that depend only on it, for the service's processes and for commands. */
 import type { Logger } from 'pino';
-import type { Config } from './config.ts';
+import { bracketed, type Config } from './config.ts';
 import { openDatabase } from '../postgres/embedded.ts';
 import { createSecretCipher } from '../domain/secret-cipher.ts';
 import { createEvidence } from '../evidence/index.ts';
@@ -87,7 +87,7 @@ function explained(error: unknown, { databaseUrl, databaseSessionUrl }: Config):
 export function connectionError(error: unknown, databaseUrl: string, variable = 'DATABASE_URL'): Error | undefined {
   const code = error instanceof Error ? String((error as NodeJS.ErrnoException).code ?? '') : '';
   const { host, port, ssl } = parseConnectionUrl(databaseUrl);
-  const server = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const server = `${bracketed(host)}:${port}`;
   if (unreachable.test(code)) {
     const hint = code === 'ECONNRESET' && ssl ? '; does it accept TLS?' : '';
     return new Error(`${variable}: no PostgreSQL answers at ${server} (${code})${hint || '.'}`, { cause: error });

@@ -8,7 +8,7 @@ import type { Passwords } from '../domain/passwords.ts';
 import type { FilesystemStorage } from '../storage/filesystem.ts';
 import type { Storage } from '../storage/types.ts';
 import type { Store } from '../store/index.ts';
-import type { HttpStore, RateClass } from '../store/types.ts';
+import type { HttpStore, ServiceRateClass } from '../store/types.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Streams, StreamsOptions } from './streams.ts';
 
@@ -140,7 +140,7 @@ export interface HttpOptions {
   /** whether the header Strict-Transport-Security covers subdomains; default false */
   hstsSubdomains?: boolean;
   /** limits by class; middleware/rate-limit.ts has the defaults and the windows */
-  rateLimits?: Partial<Record<RateClass, number>>;
+  rateLimits?: Partial<Record<ServiceRateClass, number>>;
   /** days that files of jobs of the Standard tier are kept; default 30 */
   retentionDays?: number;
   /** bytes that all uploads of an approved account may have, in each mode; default 20,000,000,000 */

@@ -4,7 +4,7 @@ import type { OpenAPIHono, RouteConfig, RouteHandler } from '@hono/zod-openapi';
 import type { Handler, MiddlewareHandler } from 'hono';
 import { routes } from '../contract/routes.gen.ts';
 import { ReelmendError } from '../domain/errors.ts';
-import type { RateClass } from '../store/types.ts';
+import type { ServiceRateClass } from '../store/types.ts';
 import type { AppEnv } from './env.ts';
 
 export type OperationId = keyof typeof routes;
@@ -23,7 +23,7 @@ export interface RouteMiddleware {
   /** runs after authentication and around the rest; absent: requests are not logged */
   log?(operation: { path: string }): MiddlewareHandler<AppEnv>;
   /** runs after authentication, since limits are per key */
-  limit(rateClass: RateClass): MiddlewareHandler<AppEnv>;
+  limit(rateClass: ServiceRateClass): MiddlewareHandler<AppEnv>;
   /** runs after the limit, so that refused calls count too */
   approve: MiddlewareHandler<AppEnv>;
   /** refuses keys whose access does not cover the operation; runs after the limit too */
@@ -36,7 +36,7 @@ export interface RouteMiddleware {
     anonymous(id: OperationId): MiddlewareHandler<AppEnv>[];
     session: MiddlewareHandler<AppEnv>;
     /** runs after the session, since limits are per user */
-    limit(rateClass: RateClass): MiddlewareHandler<AppEnv>;
+    limit(rateClass: ServiceRateClass): MiddlewareHandler<AppEnv>;
     /** for operations that change something */
     csrf: MiddlewareHandler<AppEnv>;
     /** refuses users whose role does not allow the operation */
@@ -48,7 +48,7 @@ const operationIds = Object.keys(routes) as OperationId[];
 
 const creations: ReadonlySet<OperationId> = new Set(['createJob', 'consoleCreateJob', 'createPreview', 'consoleCreatePreview']);
 
-function classOf(id: OperationId, method: string): RateClass {
+function classOf(id: OperationId, method: string): ServiceRateClass {
   if (creations.has(id)) return 'create';
   return method === 'get' ? 'read' : 'other';
 }

@@ -214,10 +214,13 @@ export interface AccountStore {
 }
 
 /**
- * Classes of calls, each with a limit per key. `auth`: signing up and in at the console, per IP address. `pending`: jobs
- * per day of an account that is not approved. `daily`: live jobs per day of an account with that quota.
+ * Classes of calls that the service limits, per key (REELMEND_RATE_LIMITS). `auth`: signing up and in at the console, per IP address.
+ * `pending`: jobs per day of an account that is not approved.
  */
-export type RateClass = 'create' | 'read' | 'other' | 'auth' | 'pending' | 'daily';
+export type ServiceRateClass = 'create' | 'read' | 'other' | 'auth' | 'pending';
+
+/** `daily`: live jobs per day of an account with that quota; the service itself has no such limit. */
+export type RateClass = ServiceRateClass | 'daily';
 
 export interface RateLimitResult {
   allowed: boolean;

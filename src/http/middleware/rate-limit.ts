@@ -2,13 +2,13 @@ import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { Quotas } from '../../domain/quotas.ts';
-import type { RateClass, RateLimitResult, RateLimitStore } from '../../store/types.ts';
+import type { RateLimitResult, RateLimitStore, ServiceRateClass } from '../../store/types.ts';
 import type { AppEnv } from '../env.ts';
 
 export interface RateLimitOptions {
   limits: RateLimitStore;
   /** calls per window and key, by class; omitted classes use the default. An account's own quotas take precedence */
-  quotas?: Partial<Record<RateClass, number>>;
+  quotas?: Partial<Record<ServiceRateClass, number>>;
   /** seconds of the window */
   windowS?: number;
   /** who is counted; default: the API key, and its account */
@@ -22,10 +22,10 @@ const accountQuotaFactor = 5;
  * Calls per window: one minute, ten minutes for `auth`, one day for `pending`. They allow the 60 submissions and 300 polls
  * per minute that the specification promises.
  */
-export const defaultQuotas: Readonly<Record<Exclude<RateClass, 'daily'>, number>> = { create: 120, read: 600, other: 240, auth: 30, pending: 1000 };
+export const defaultQuotas: Readonly<Record<ServiceRateClass, number>> = { create: 120, read: 600, other: 240, auth: 30, pending: 1000 };
 
 /** Calls per minute of a class that one key of the account may make. */
-export function callsPerMinute(rateClass: KeyClass, account: Quotas, service: Partial<Record<RateClass, number>> = {}): number {
+export function callsPerMinute(rateClass: KeyClass, account: Quotas, service: Partial<Record<ServiceRateClass, number>> = {}): number {
   return account[`${rateClass}_per_minute`] ?? service[rateClass] ?? defaultQuotas[rateClass];
 }
 
@@ -41,7 +41,7 @@ export function rateLimitExceeded(refusal: string, result: RateLimitResult, advi
 /** Classes of an API key's calls. */
 type KeyClass = 'create' | 'read' | 'other';
 
-const isKeyClass = (rateClass: RateClass): rateClass is KeyClass => rateClass === 'create' || rateClass === 'read' || rateClass === 'other';
+const isKeyClass = (rateClass: ServiceRateClass): rateClass is KeyClass => rateClass === 'create' || rateClass === 'read' || rateClass === 'other';
 
 /** The key and the account whose quotas a call uses. */
 const ofPrincipal = (c: Context<AppEnv>) => ({ key: c.get('principal').keyId, account: c.get('principal').account });
@@ -52,7 +52,7 @@ const ofPrincipal = (c: Context<AppEnv>) => ({ key: c.get('principal').keyId, ac
  */
 export function rateLimit({ limits, quotas = {}, windowS = 60, keyOf }: RateLimitOptions) {
   const ownerOf = (c: Context<AppEnv>) => (keyOf === undefined ? ofPrincipal(c) : { key: keyOf(c), account: undefined });
-  return (rateClass: Exclude<RateClass, 'daily'>) => {
+  return (rateClass: ServiceRateClass) => {
     const common = quotas[rateClass] ?? defaultQuotas[rateClass];
     return createMiddleware<AppEnv>(async (c, next) => {
       const { key, account } = ownerOf(c);
