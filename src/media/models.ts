@@ -7,6 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import type { ModelFile } from '../../native/index.d.ts';
 import type { ModelDescription } from '../domain/models.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import { projectRoot } from './addon.ts';
 
 export interface InstalledModel extends ModelFile {
@@ -86,7 +87,7 @@ export function readManifest(folder: string): InstalledModel[] {
       throw new ModelsError(`${path}: there is no file ${file} for the model ${model.name}.`);
     }
     return {
-      ...definite({ ...model, maxStrength, strengthGain, maxChange, relativeCost }),
+      ...omitUndefined({ ...model, maxStrength, strengthGain, maxChange, relativeCost }),
       path: location,
       ...(scores.loss_db === undefined ? {} : { lossDb: scores.loss_db }),
       allowBf16: scores.bf16_loss_db !== undefined && scores.bf16_loss_db <= tolerableLossDb,
@@ -106,13 +107,6 @@ function readJson(path: string): unknown {
   } catch (cause) {
     throw new ModelsError(`${path}: the manifest is not JSON.`, { cause });
   }
-}
-
-/** Drops members that are undefined, which the addon and JSON do not have. */
-function definite<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
-  };
 }
 
 /**
