@@ -2,7 +2,7 @@
  * Blobs in a folder of this machine: `<root>/objects/<key>`, written through `<root>/incoming`. Parts of uploads are in
  * `<root>/parts` (multipart-files.ts).
  */
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { safeFileName } from './disposition.ts';
 import { copyHashed, isMissing, syncFolder } from './files.ts';
-import { checkKey, checkPrefix } from './object-keys.ts';
+import { checkKey, checkPrefix, hashPrefix } from './object-keys.ts';
 import { makeLink, makePartLink, verifyLink, verifyPartLink } from './links.ts';
 import type { LinkQuery, LinkVerifyResult, PartQuery, PartLinkVerifyResult } from './links.ts';
 import { createParts, listParts, partFoldersOf, partPath, removeParts, writePart } from './multipart-files.ts';
@@ -103,13 +103,9 @@ class Folders {
     return join(this.objects, key);
   }
 
-  /** A new path in `incoming`, from where the object gets its name when it is complete. Starts with the key's hash, so that destroy finds it. */
+  /** A new path in `incoming`, from where the object gets its name when it is complete. Destroy finds it by its prefix. */
   newDraft(key: string): string {
-    return join(this.incoming, this.draftPrefix(key) + randomUUID());
-  }
-
-  draftPrefix(key: string): string {
-    return `${createHash('sha256').update(key).digest('hex').slice(0, 32)}.`;
+    return join(this.incoming, hashPrefix(key) + randomUUID());
   }
 
   /** Called before each write. Creates `incoming` again, because somebody may have removed it to free space. */
@@ -294,7 +290,7 @@ async function destroy(folders: Folders, key: string): Promise<void> {
 async function draftsOf(folders: Folders, key: string): Promise<string[]> {
   try {
     const names = await readdir(folders.incoming);
-    const prefix = folders.draftPrefix(key);
+    const prefix = hashPrefix(key);
     return names.filter((name) => name.startsWith(prefix)).map((name) => join(folders.incoming, name));
   } catch (error) {
     if (isMissing(error)) return [];

@@ -26,6 +26,9 @@ export type LinkVerifyResult =
 
 const defaultContentType = 'video/mp4';
 
+const wholeNumber = /^[1-9][0-9]{0,14}$/;
+const hexSignature = /^[0-9a-f]{64}$/;
+
 /** Signs JSON, which separates the fields, so that two different links never sign the same text. */
 function sign(secret: string, claims: LinkClaims): Buffer {
   const text = JSON.stringify(['reelmend-link-v1', claims.key, claims.expires, claims.fileName, claims.contentType]);
@@ -46,8 +49,7 @@ export function makeLink(base: string, secret: string, claims: LinkClaims): stri
  */
 export function verifyLink(secret: string, query: LinkQuery, nowMs: number): LinkVerifyResult {
   const invalid = { ok: false, reason: 'invalid' } as const;
-  if (!isStorageKey(query.key) || !/^[1-9][0-9]{0,14}$/.test(String(query.expires))) return invalid;
-  if (!/^[0-9a-f]{64}$/.test(query.signature)) return invalid;
+  if (!isStorageKey(query.key) || !wholeNumber.test(String(query.expires)) || !hexSignature.test(query.signature)) return invalid;
   const claims: LinkClaims = {
     key: query.key,
     expires: Number(query.expires),
@@ -89,13 +91,11 @@ export function makePartLink(base: string, secret: string, claims: PartClaims): 
   return `${base.replace(/\/+$/, '')}/v1/upload-parts/${key}?${query}`;
 }
 
-const wholeNumber = /^[1-9][0-9]{0,14}$/;
-
 /** Whether a link to send a part was made here and has not expired; checked like `verifyLink`. */
 export function verifyPartLink(secret: string, query: PartQuery, nowMs: number): PartLinkVerifyResult {
   const invalid = { ok: false, reason: 'invalid' } as const;
   const { key, upload, number, size, expires, signature } = query;
-  if (!isStorageKey(key) || !/^[0-9a-f]{32}$/.test(upload) || !/^[0-9a-f]{64}$/.test(signature)) return invalid;
+  if (!isStorageKey(key) || !/^[0-9a-f]{32}$/.test(upload) || !hexSignature.test(signature)) return invalid;
   if (![number, size, expires].every((text) => wholeNumber.test(text))) return invalid;
   const part: PartClaims = { key, upload, number: Number(number), size: Number(size), expires: Number(expires) };
   if (!timingSafeEqual(signPart(secret, part), Buffer.from(signature, 'hex'))) return invalid;

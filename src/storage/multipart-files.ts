@@ -3,16 +3,14 @@
  * part is written under another name first, so that it is complete or absent. The folder is created only when the transfer
  * begins: after its removal, no part can arrive any more.
  */
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { type FileHandle, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMissing, syncFolder } from './files.ts';
+import { hashPrefix } from './object-keys.ts';
 import type { MultipartUpload, StoredPart } from './types.ts';
 
-/** The beginning of the names of a key's folders. */
-const prefixOf = (key: string): string => `${createHash('sha256').update(key).digest('hex').slice(0, 32)}.`;
-
-const folderOf = (root: string, { key, id }: MultipartUpload): string => join(root, prefixOf(key) + id);
+const folderOf = (root: string, { key, id }: MultipartUpload): string => join(root, hashPrefix(key) + id);
 
 /** The error for a part with more or fewer bytes than planned. */
 export class PartSizeError extends Error {
@@ -104,7 +102,7 @@ export const removeParts = (root: string, upload: MultipartUpload): Promise<void
 /** The folders of all transfers of a key. */
 export async function partFoldersOf(root: string, key: string): Promise<string[]> {
   try {
-    const prefix = prefixOf(key);
+    const prefix = hashPrefix(key);
     return (await readdir(root)).filter((name) => name.startsWith(prefix)).map((name) => join(root, name));
   } catch (error) {
     if (isMissing(error)) return [];

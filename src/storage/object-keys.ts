@@ -1,4 +1,5 @@
 /** Keys of objects. The service makes them; they are checked here because they become paths. */
+import { createHash } from 'node:crypto';
 
 const segment = /^[a-z0-9_-][a-z0-9_.-]*$/;
 const maxLength = 512;
@@ -26,3 +27,6 @@ export function checkPrefix(prefix: string): string {
   }
   return prefix;
 }
+
+/** The beginning of the names of a key's unfinished files and folders, which have no path of their own: `<hash of the key>.` */
+export const hashPrefix = (key: string): string => `${createHash('sha256').update(key).digest('hex').slice(0, 32)}.`;
