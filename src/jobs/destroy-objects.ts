@@ -3,6 +3,7 @@
  * the storage itself answers "absent". Afterwards a deleted job of the Secure tier gets its certificate.
  */
 import type { CertificatePayload } from '../evidence/index.ts';
+import type { Storage } from '../storage/types.ts';
 import type { DestroyedJob } from '../store/index.ts';
 import { jobIdOf, uploadIdOf } from './payload.ts';
 import type { WorkerContext } from './worker-context.ts';
@@ -40,15 +41,19 @@ async function destroyUpload({ storage, store }: WorkerContext, uploadId: string
   const pending = await store.uploads.pendingDeletion(uploadId);
   if (pending === null) return true;
   if (pending.isNeeded) return false;
-  await storage.destroy(pending.key);
-  if (!(await storage.isAbsent(pending.key))) throw new Error(`The storage still has ${pending.key}`);
+  await destroyFile(storage, pending.key);
   await store.uploads.markDestroyed(uploadId);
   return true;
 }
 
-async function destroyObject({ storage, store }: WorkerContext, key: string): Promise<void> {
+/** Throws if the storage does not answer "absent" afterwards. */
+async function destroyFile(storage: Pick<Storage, 'destroy' | 'isAbsent'>, key: string): Promise<void> {
   await storage.destroy(key);
   if (!(await storage.isAbsent(key))) throw new Error(`The storage still has ${key}`);
+}
+
+async function destroyObject({ storage, store }: WorkerContext, key: string): Promise<void> {
+  await destroyFile(storage, key);
   await store.objects.markDestroyed(key);
 }
 
@@ -84,8 +89,7 @@ async function certify(worker: WorkerContext, jobId: string): Promise<void> {
 async function confirmUploadDestroyed({ storage, store }: WorkerContext, jobId: string): Promise<void> {
   const upload = await store.uploads.ofJob(jobId);
   if (upload === null) return;
-  if (!(await storage.isAbsent(upload.key))) await storage.destroy(upload.key);
-  if (!(await storage.isAbsent(upload.key))) throw new Error(`The storage still has ${upload.key}`);
+  if (!(await storage.isAbsent(upload.key))) await destroyFile(storage, upload.key);
   await store.uploads.confirmDestroyed(upload.id);
 }
 

@@ -3,6 +3,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { killOrphans } from '../media/orphans.ts';
 import { readDiskUsage } from '../storage/disk.ts';
+import { isDiskFull } from '../storage/faults.ts';
 import type { Fence, Store } from '../store/index.ts';
 import { headroomBytes, InsufficientDiskSpace } from './insufficient-disk-space.ts';
 
@@ -10,15 +11,12 @@ export const scratchRoot = (dataDir: string): string => join(dataDir, 'scratch')
 
 const removeTree = (path: string) => rm(path, { recursive: true, force: true, maxRetries: 3 });
 
-/** Codes of a full disk, or of a quota of the file system. */
-const noSpace: readonly unknown[] = ['ENOSPC', 'EDQUOT'];
-
 /** Steps reserve space for their files only after they have this folder. Throws InsufficientDiskSpace if the disk is full. */
 async function makeFolder(path: string, dataDir: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
   } catch (error) {
-    if (!noSpace.includes((error as NodeJS.ErrnoException).code)) throw error;
+    if (!isDiskFull(error)) throw error;
     const { freeBytes, sizeBytes } = await readDiskUsage(scratchRoot(dataDir));
     throw new InsufficientDiskSpace({ folder: 'scratch', neededBytes: headroomBytes, freeBytes, sizeBytes, othersBytes: 0 });
   }

@@ -9,6 +9,9 @@ const network = /^(?:E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|ADDRNOTAVAIL|PROTO
 /** Codes of a file system that is broken, gone or read-only. A full one is not included: a video may be the reason. */
 const fileSystem = new Set(['EIO', 'EROFS', 'ESTALE', 'ENOTCONN', 'ENODEV', 'ENXIO', 'EMFILE', 'ENFILE', 'EACCES', 'EPERM']);
 
+/** Codes of a full disk, or of a quota of the file system. */
+const diskFull = new Set(['ENOSPC', 'EDQUOT']);
+
 /** Names of errors of S3 servers and the AWS SDK for wrong credentials, clocks and buckets. Some come with status 400. */
 const refusals = new Set([
   ...['CredentialsProviderError', 'ExpiredToken', 'ExpiredTokenException', 'InvalidToken', 'InvalidAccessKeyId', 'XAdminUserNotFound', 'NoSuchBucket', 'PermanentRedirect'],
@@ -50,3 +53,6 @@ export function isStorageFault(error: unknown): boolean {
   if (status !== undefined) return status >= 500 || refusingStatuses.has(status);
   return network.test(String(code)) || fileSystem.has(String(code));
 }
+
+/** Whether a file could not be written because its disk is full. */
+export const isDiskFull = (error: unknown): boolean => error instanceof Error && diskFull.has(String((error as ErrorFacts).code));

@@ -1,6 +1,7 @@
 /** Uploads, and the signed URLs of their parts if the storage is on this machine. */
 import type { Context } from 'hono';
 import { ReelmendError } from '../../domain/errors.ts';
+import { isDiskFull } from '../../storage/faults.ts';
 import { PartSizeError } from '../../storage/multipart-files.ts';
 import type { FilesystemStorage } from '../../storage/filesystem.ts';
 import type { PartClaims, PartQuery } from '../../storage/links.ts';
@@ -130,12 +131,9 @@ function wrongSize(received: number, size: number): ReelmendError {
   return new ReelmendError('invalid_request', `The part has ${received} bytes; its URL is for ${size}.`);
 }
 
-/** Codes of a full disk, or of a quota of the file system. */
-const noSpace: readonly unknown[] = ['ENOSPC', 'EDQUOT'];
-
 function partError(error: unknown): unknown {
   if (error instanceof PartSizeError) return wrongSize(error.received, error.expected);
-  if (error instanceof Error && noSpace.includes(Reflect.get(error, 'code'))) {
+  if (isDiskFull(error)) {
     return new ReelmendError('service_unavailable', 'There is not enough disk space. Retry later.', { retryAfterS: 60, cause: error });
   }
   return error;
