@@ -4,7 +4,7 @@
  * 2. WarmPool (warm-pool.ts) provides a child that is ready; otherwise a new child is started.
  * 3. runChild (child-session.ts) sends the job to the child and waits for the result.
  */
-import { link, lstat, mkdtemp, realpath, rename, rm } from 'node:fs/promises';
+import { link, realpath, rename } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import type { DeviceInfo, Progress } from '../../native/index.d.ts';
@@ -14,14 +14,15 @@ import { DevicePool } from './device-pool.ts';
 import { misbehaved } from './failures.ts';
 import { becomesNobody, type ChildPlan, type IsolationKind, type Mount } from './isolation.ts';
 import { enhanceResult, joinResult } from './messages.ts';
+import { moveOut, withOutputFolder } from './output-folder.ts';
 import { insideEngines, insideInput, insideOutput, insidePieces, type MediaLogger, type MediaOptions, planOf, readableFile, silent } from './plans.ts';
 import { NotBegun, runChild } from './child-session.ts';
 import type { ByteSource, EngineResult, EnhanceRequest, EnhanceResult, JobOptions, JoinRequest, JoinResult, LostDevice, WarmPoolHandle, WarmPoolRequest } from './types.ts';
 import type { Speeds } from './speeds.ts';
-import { canBeRead, giveToChild, takeFromChild } from './child-user.ts';
+import { canBeRead, giveToChild } from './child-user.ts';
 import { onSameFileSystem, type WarmChild, WarmPool } from './warm-pool.ts';
 import { warmUpProfile } from './warm-up-profile.ts';
-import type { ToChild } from './wire.ts';
+import type { AddonOptions, ToChild } from './wire.ts';
 
 export interface EnhancerParts {
   options: MediaOptions;
@@ -30,8 +31,6 @@ export interface EnhancerParts {
   devices: () => Promise<DeviceInfo[]>;
   speeds: Speeds;
 }
-
-type AddonOptions = Extract<ToChild, { op: 'prepare' }>['options'];
 
 /** One attempt at a job: on the device of its options, from `input` into `folder`. */
 interface Attempt extends Omit<EnhanceRequest, 'input'> {
@@ -52,6 +51,14 @@ function assertFileName(argument: string, name: string): void {
   if (name === basename(name) && !['', '.', '..'].includes(name)) return;
   throw new TypeError(`Expected a bare file name for ${argument} but received '${name}'`);
 }
+
+/** Runs the work with a new folder for the child's output, and keeps nothing of it but the result. */
+const intoOutputFolder = <T extends { sizeBytes: number }>({ outputDir, outputName }: Pick<EnhanceRequest, 'outputDir' | 'outputName'>, work: (folder: string) => Promise<T>): Promise<T> =>
+  withOutputFolder(outputDir, async (folder) => {
+    const result = await work(folder);
+    await moveOut(folder, { name: outputName, sizeBytes: result.sizeBytes }, outputDir);
+    return result;
+  });
 
 export class Enhancer {
   readonly #parts: EnhancerParts;
@@ -91,7 +98,7 @@ export class Enhancer {
     const input = await this.#input(request.input);
     await this.#parts.speeds.settle(request.options, request.signal);
     request.signal?.throwIfAborted();
-    const result = await this.#withOutputFolder(request, (folder) => this.#runOnDevice({ ...request, input }, folder));
+    const result = await intoOutputFolder(request, (folder) => this.#runOnDevice({ ...request, input }, folder));
     await this.#prepareFor(request.options, result);
     return result;
   }
@@ -108,7 +115,7 @@ export class Enhancer {
     const source = await readableFile(request.sourcePath);
     const from = resolve(piecesDir);
     const isolated = this.#isolated;
-    return this.#withOutputFolder(request, async (folder) => {
+    return intoOutputFolder(request, async (folder) => {
       const mounts: Mount[] = [
         { from: source, to: insideInput },
         { from, to: insidePieces },
@@ -126,29 +133,6 @@ export class Enhancer {
       };
       return runChild({ plan: child, message, result: joinResult, signal, onProgress, onStart: this.#parts.options.onChild });
     });
-  }
-
-  /** Runs the work with a new folder for the child's output. Moves only the result out of it, and deletes everything else. */
-  async #withOutputFolder<T extends { sizeBytes: number }>(
-    { outputDir, outputName }: { outputDir: string; outputName: string },
-    work: (folder: string) => Promise<T>,
-  ): Promise<T> {
-    const folder = await mkdtemp(join(resolve(outputDir), '.media-'));
-    try {
-      const result = await work(folder);
-      const output = join(folder, outputName);
-      const stats = await lstat(output).catch((error: unknown) => {
-        throw misbehaved(error);
-      });
-      if (!stats.isFile() || stats.size !== result.sizeBytes) {
-        throw misbehaved(new Error('the media child reported another file than it wrote'));
-      }
-      await takeFromChild(output);
-      await rename(output, join(outputDir, outputName));
-      return result;
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
   }
 
   /** The device that a job with this option would run on now. */

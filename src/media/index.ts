@@ -29,6 +29,7 @@ import type {
   MachineSpeeds,
   MeasureOptions,
   Media,
+  ModelFile,
   ModelReport,
   Picture,
   PicturesRequest,
@@ -223,9 +224,7 @@ class ChildMedia implements Media {
 
   checkModel(request: CheckModelRequest): Promise<ModelReport> {
     const mounts: Mount[] = [];
-    const path = resolve(request.model.path);
-    const model = { ...request.model, path: this.#isolated ? insideModel : path };
-    if (this.#isolated) mounts.push({ from: path, to: insideModel });
+    const model = this.#model(request.model, mounts);
     return runChild({
       plan: this.#plan(mounts, request.timeoutMs),
       message: { op: 'check-model', model, trial: request.trial ?? {} },
@@ -243,9 +242,8 @@ class ChildMedia implements Media {
   }
 
   #compileInto(folder: string, { model: file, width, height, timeoutMs, signal }: CompileModelRequest): Promise<CompiledEngine[]> {
-    const path = resolve(file.path);
-    const model = { ...file, path: this.#isolated ? insideModel : path };
-    const mounts = this.#isolated ? [{ from: path, to: insideModel }, { from: folder, to: insideEngines, writable: true }] : [];
+    const mounts: Mount[] = this.#isolated ? [{ from: folder, to: insideEngines, writable: true }] : [];
+    const model = this.#model(file, mounts);
     return runChild({
       plan: { ...this.#plan(mounts, timeoutMs), gpuFiles: this.#gpuFiles },
       message: { op: 'compile-model', model, request: { folder: this.#isolated ? insideEngines : folder, width, height } },
@@ -260,10 +258,15 @@ class ChildMedia implements Media {
   }
 
   /** The path of an input file in the child; an isolated child gets a mount of it. */
-  #input(path: string, mounts: Mount[]): string {
+  #input(path: string, mounts: Mount[], inside = insideInput): string {
     if (!this.#isolated) return path;
-    mounts.push({ from: path, to: insideInput });
-    return insideInput;
+    mounts.push({ from: path, to: inside });
+    return inside;
+  }
+
+  /** The same for a network. */
+  #model(model: ModelFile, mounts: Mount[]): ModelFile {
+    return { ...model, path: this.#input(resolve(model.path), mounts, insideModel) };
   }
 
   #plan(mounts: Mount[], timeoutMs: number): ChildPlan {

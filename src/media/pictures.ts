@@ -1,13 +1,12 @@
 /** Takes the poster and the thumbnails of a result in a media child. */
-import { mkdtemp, lstat, rename, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
 import { misbehaved } from './failures.ts';
 import { becomesNobody, type ChildPlan, type Mount } from './isolation.ts';
 import { pictureList } from './messages.ts';
+import { moveOut, withOutputFolder } from './output-folder.ts';
 import { insideInput, insideOutput, readableFile } from './plans.ts';
 import { runChild } from './child-session.ts';
 import type { Picture, PicturesRequest } from './types.ts';
-import { giveToChild, takeFromChild } from './child-user.ts';
+import { giveToChild } from './child-user.ts';
 
 const posterName = 'poster.jpg';
 
@@ -26,23 +25,12 @@ export interface PicturesParts {
 export async function takePictures(parts: PicturesParts, request: PicturesRequest): Promise<Picture[]> {
   const { outputDir } = request;
   const videoPath = await readableFile(request.videoPath);
-  const folder = await mkdtemp(join(resolve(outputDir), '.media-'));
-  try {
+  return withOutputFolder(outputDir, async (folder) => {
     const pictures = await inChild(parts, { ...request, videoPath }, folder);
     assertExpected(pictures, request);
-    for (const { file, sizeBytes } of pictures) {
-      const made = join(folder, file);
-      const found = await lstat(made).catch((error: unknown) => {
-        throw misbehaved(error);
-      });
-      if (!found.isFile() || found.size !== sizeBytes) throw misbehaved(new Error('the media child reported another picture than it wrote'));
-      await takeFromChild(made);
-      await rename(made, join(outputDir, file));
-    }
+    for (const { file, sizeBytes } of pictures) await moveOut(folder, { name: file, sizeBytes }, outputDir);
     return pictures;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 /** A child cannot name another file than the requested ones. */

@@ -12,6 +12,9 @@ export const maxMessageBytes = 256 * 1024;
 /** Most bytes of one read. */
 export const maxReadBytes = 1024 * 1024;
 
+/** What the addon's `enhance` gets from the service; the child adds the rest. */
+export type AddonOptions = Omit<EnhanceOptions, 'signal' | 'onProgress'>;
+
 export type ToChild =
   /** tests whether a child can run at all; the addon is not loaded */
   | { op: 'hello' }
@@ -21,11 +24,11 @@ export type ToChild =
   /** loads the addon and waits for another message; the child sends `ready` */
   | { op: 'warm-up' }
   /** to a warm child: prepares it for such a job; the child sends `ready` */
-  | { op: 'prepare'; options: Omit<EnhanceOptions, 'signal' | 'onProgress'>; expectation: Expectation }
+  | { op: 'prepare'; options: AddonOptions; expectation: Expectation }
   /** `cpuSeconds`: limit of processor time from now on, for a warm child, whose limit was set for any job */
-  | { op: 'enhance'; input: string | { size: number }; output: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'>; cpuSeconds?: number }
-  | { op: 'plan'; input: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'> }
-  | { op: 'plan-segments'; input: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'> & { lengths?: SegmentLengths } }
+  | { op: 'enhance'; input: string | { size: number }; output: string; options: AddonOptions; cpuSeconds?: number }
+  | { op: 'plan'; input: string; options: AddonOptions }
+  | { op: 'plan-segments'; input: string; options: AddonOptions & { lengths?: SegmentLengths } }
   | { op: 'join'; source: string; plan: string; pieces: string[]; output: string; options: { limits?: SourceLimits } }
   /** `folder`: where the pictures go */
   | { op: 'take-pictures'; input: string; folder: string; options: Omit<PicturesOptions, 'signal'> }
