@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { orAfter } from '../domain/or-after.ts';
 import { isStorageFault } from '../storage/faults.ts';
 import type { Storage } from '../storage/types.ts';
 import type { WorkerMetrics } from './worker-metrics.ts';
@@ -83,14 +84,11 @@ export class StorageHealth {
   /** Asks the storage for an object that does not exist. Returns the fault, or null if it answers. */
   async #probe(): Promise<unknown> {
     const { storage, tuning, stopping } = this.#options;
-    const done = new AbortController();
-    const silence = () => new Error(`No answer within ${tuning.probeTimeoutMs} ms`);
-    const late = sleep(tuning.probeTimeoutMs, undefined, { signal: AbortSignal.any([done.signal, stopping]) }).then(silence, silence);
     const asked = storage.stat(probeKey).then(
       () => null,
       (error: unknown) => (isStorageFault(error) ? error : null),
     );
-    return Promise.race([asked, late]).finally(() => done.abort());
+    return orAfter(asked, tuning.probeTimeoutMs, () => new Error(`No answer within ${tuning.probeTimeoutMs} ms`), stopping);
   }
 
   async #waitUntilUp(): Promise<void> {

@@ -1,7 +1,7 @@
 /** The worker of a process: Graphile's runners with our tasks, and the periodic tasks beside them. */
 import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { TaskList } from 'graphile-worker';
+import { orAfter } from '../domain/or-after.ts';
 import type { WarmPoolHandle } from '../media/types.ts';
 import { destroyTask, destroyUploadTask } from './destroy-objects.ts';
 import { startWarmPool } from './enhance-step.ts';
@@ -189,10 +189,7 @@ async function startRunning(worker: WorkerContext, { jobs, others }: RunnerSpecs
 /** Only the media steps stop. Leases, webhooks and deletions go on meanwhile. */
 async function drain(worker: WorkerContext, stopJobs: () => Promise<unknown>, { ms, forced }: { ms: number; forced: AbortSignal }) {
   worker.logger.info({ worker: worker.id, seconds: ms / 1000 }, 'the worker takes no more jobs and finishes the running ones');
-  const finished = new AbortController();
-  const limit = sleep(ms, undefined, { signal: AbortSignal.any([forced, finished.signal]) }).catch(() => undefined);
-  await Promise.race([stopJobs(), limit]);
-  finished.abort();
+  await orAfter(stopJobs(), ms, () => undefined, forced);
 }
 
 interface RunningParts {
@@ -216,16 +213,14 @@ async function stopRunning({ worker, runners, periodic, connections, warmPool, g
     await worker.store.workers.deregister(worker.id);
     await connections.end();
   };
-  const ended = new AbortController();
-  const late = sleep(worker.tuning.stopGraceMs, 'late', { signal: ended.signal }).catch(() => undefined);
-  const outcome = await Promise.race([orderly(), late]).catch((error: unknown) => error);
-  ended.abort();
-  graceOver.abort(new WorkerStopping());
-  if (outcome !== undefined) {
-    const err = outcome === 'late' ? undefined : outcome;
+  const late = () => {
+    throw new Error(`The worker has not stopped within ${worker.tuning.stopGraceMs} ms`);
+  };
+  await orAfter(orderly(), worker.tuning.stopGraceMs, late).catch((err: unknown) => {
     worker.logger.error({ err }, 'the worker did not stop cleanly; its leases will expire');
     void connections.stopListening();
-  }
+  });
+  graceOver.abort(new WorkerStopping());
   await removeWorkerScratch(worker.config.dataDir, worker.id);
   worker.logger.info({ worker: worker.id }, 'worker stopped');
 }

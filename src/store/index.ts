@@ -1,6 +1,6 @@
 /** The store: one file of queries per aggregate, behind one object. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from './orm.ts';
+import { orAfter } from '../domain/or-after.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { createAccountTurns } from './account-turns.ts';
 import { accountQueries } from './accounts.ts';
@@ -160,14 +160,12 @@ export function createStore(options: StoreOptions): Store {
     ledgerChecks: ledgerCheckQueries(db),
     ledgerCheck: () => ledgerCheck(db),
     ledgerSums: () => ledgerSums(db),
-    async ping() {
-      const done = new AbortController();
-      const late = sleep(pingTimeoutMs, false, { signal: done.signal }).catch(() => false);
+    ping() {
       const asked = db.execute(sql`SELECT 1`).then(
         () => true,
         () => false,
       );
-      return Promise.race([asked, late]).finally(() => done.abort());
+      return orAfter(asked, pingTimeoutMs, () => false);
     },
     async close() {
       await feed.close();
