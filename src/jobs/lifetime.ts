@@ -10,7 +10,7 @@ export interface Lifetime {
 
 /** Follows the steps of a worker and ends its life at the right moment. */
 export class LifetimeWatch {
-  readonly #once: boolean;
+  readonly once: boolean;
   /** the life ends after so many ms without a step */
   readonly idleMs: number;
   #running = 0;
@@ -21,12 +21,8 @@ export class LifetimeWatch {
   readonly #finished = Promise.withResolvers<number>();
 
   constructor({ once = false, idleS = once ? 0 : Number.POSITIVE_INFINITY }: Lifetime = {}) {
-    this.#once = once;
+    this.once = once;
     this.idleMs = idleS * 1000;
-  }
-
-  get once(): boolean {
-    return this.#once;
   }
 
   /** Resolves to the number of steps that ran, once the life is over and `stop` has resolved. */

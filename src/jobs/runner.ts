@@ -101,7 +101,7 @@ class DeviceDown extends NotFetching {
 
 /** Without a device there is nothing that this worker can do: a worker that ends when it is idle ends, and another machine may take its place. */
 async function assertDeviceUsable({ media, config }: Pick<WorkerContext, 'media' | 'config'>, { foundNothing }: RunnerSpec): Promise<void> {
-  if (await media.isUsable(config.device ?? 'auto')) return;
+  if (await media.isUsable(config.device)) return;
   // Afterwards, because Graphile prints the error of a slot that is stopped meanwhile.
   if (foundNothing !== undefined) setImmediate(foundNothing);
   throw new DeviceDown('No GPU of this worker can be used');

@@ -35,13 +35,10 @@ const durationS = (job: JobRecord, { testModeDelayMs }: WorkerConfig): number =>
 async function deliver(context: StepContext, samples: SharedSamples, leftS: number): Promise<void> {
   const { worker, job, fence, signal } = context;
   const failure = requestedFailure(job);
-  const [path] = await Promise.all([
-    failure === null ? worker.testModeSample(job.resolution, signal) : null,
-    sleep(leftS * 1000, undefined, { signal }),
-  ]);
-  if (failure !== null || path === null) return fail(context, failure ?? 'processing_failed');
+  await sleep(leftS * 1000, undefined, { signal });
+  if (failure !== null) return fail(context, failure);
   if (job.preview !== null) return deliverPreview(context, samples, job.preview);
-  const stored = await samples(path, job.resolution);
+  const stored = await samples(await worker.testModeSample(job.resolution, signal), job.resolution);
   await worker.store.leases.finish(fence, {
     stored,
     isShared: true,

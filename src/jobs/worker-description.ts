@@ -44,11 +44,10 @@ export class WorkerDescription {
     this.#devices ??= media.devices();
     // A failed query of the devices is repeated at the next run.
     this.#devices.catch(() => (this.#devices = undefined));
-    const option = config.device ?? 'auto';
     const found = await this.#devices;
     // Polls lost GPUs again, also while no job comes.
-    const isUsable = config.workerConcurrency > 0 && (await media.isUsable(option));
-    const lost = new Map(media.lostDevices(option).map((device) => [device.id, device.reason]));
+    const isUsable = config.workerConcurrency > 0 && (await media.isUsable(config.device));
+    const lost = new Map(media.lostDevices(config.device).map((device) => [device.id, device.reason]));
     const devices = found.map((device) => (lost.has(device.id) ? { ...device, usable: false, reason: lost.get(device.id)! } : device));
     for (const { id: device, usable } of devices) metrics.deviceUsable(device, usable);
     const isDraining = this.#isDraining;

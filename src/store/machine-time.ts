@@ -5,7 +5,7 @@
  */
 import { type SQL, sql } from './orm.ts';
 import type { Db, Executor } from './database.ts';
-import { enhancementTasks, taskName } from './queue.ts';
+import { enhancementTaskNames, taskName } from './queue.ts';
 
 /** The machine time of a row before any row has ended, seconds. */
 const firstGuessS = 30;
@@ -17,7 +17,7 @@ const latestWeight = 0.25;
 const typicalSeconds = sql`coalesce(m.typical_seconds, ${firstGuessS}::float8)`;
 
 /** The tasks whose rows use a slot of enhancements. */
-const enhancementTaskIds = sql`SELECT id FROM graphile_worker._private_tasks WHERE ${taskName(sql`identifier`)} IN ${[...enhancementTasks]}`;
+const enhancementTaskIds = sql`SELECT id FROM graphile_worker._private_tasks WHERE ${taskName(sql`identifier`)} IN ${[...enhancementTaskNames]}`;
 
 export interface AccountLoad {
   account: string;

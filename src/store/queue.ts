@@ -35,7 +35,7 @@ export type TaskName = keyof Tasks;
 export const scheduledTaskNames = ['scheduled_every_minute', 'scheduled_every_5_minutes', 'scheduled_hourly'] as const;
 export type ScheduledTaskName = (typeof scheduledTaskNames)[number];
 
-/** A record, so that the compiler misses a name that is not here. */
+/** A record, so that a missing name is a compile error. */
 const tasks: Record<TaskName | ScheduledTaskName, true> = {
   ...{ job_ingest: true, job_enhance: true, enhance_cpu: true, enhance_cuda: true, segment_cpu: true, segment_cuda: true },
   ...{ job_join: true, job_test_mode: true, objects_destroy: true, upload_verify: true, upload_destroy: true, webhook_deliver: true },
@@ -68,7 +68,7 @@ export const taskOfJoin = (engine: string | null): string => forEngine('job_join
 export const taskOfWhole = (deviceClass: DeviceClass) => `enhance_${deviceClass}` as const;
 
 /** The tasks that use the slots of enhancements. */
-export const enhancementTasks: readonly TaskName[] = ['job_enhance', 'enhance_cpu', 'enhance_cuda', 'segment_cpu', 'segment_cuda', 'job_join'];
+export const enhancementTaskNames: readonly TaskName[] = ['job_enhance', 'enhance_cpu', 'enhance_cuda', 'segment_cpu', 'segment_cuda', 'job_join'];
 
 /** The name of a task without the engine that it is for. */
 export const taskName = (identifier: SQL): SQL => sql`split_part(${identifier}, ':', 1)`;
