@@ -68,11 +68,7 @@ async function perform(message: ToChild): Promise<unknown> {
       return loadAddon().planSegments(message.input, { ...message.options, signal: cancel.signal });
     case 'join': {
       const { source, plan, pieces, output, options } = message;
-      return loadAddon().joinSegments(source, plan, pieces, output, {
-        ...options,
-        signal: cancel.signal,
-        onProgress: (progress) => send({ type: 'progress', progress }),
-      });
+      return loadAddon().joinSegments(source, plan, pieces, output, { ...options, signal: cancel.signal });
     }
     case 'take-pictures':
       return loadAddon().takePictures(message.input, message.folder, { ...message.options, signal: cancel.signal });

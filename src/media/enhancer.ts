@@ -109,7 +109,7 @@ export class Enhancer {
   }
 
   async join(request: JoinRequest): Promise<JoinResult> {
-    const { plan, pieces, piecesDir, timeoutMs, outputName, limits, signal, onProgress } = request;
+    const { plan, pieces, piecesDir, timeoutMs, outputName, limits, signal } = request;
     for (const name of [outputName, ...pieces]) assertFileName('outputName and pieces', name);
     signal?.throwIfAborted();
     const source = await readableFile(request.sourcePath);
@@ -131,7 +131,7 @@ export class Enhancer {
         output: join(isolated ? insideOutput : folder, outputName),
         options: omitUndefined({ limits }),
       };
-      return runChild({ plan: child, message, result: joinResult, signal, onProgress, onStart: this.#parts.options.onChild });
+      return runChild({ plan: child, message, result: joinResult, signal, onStart: this.#parts.options.onChild });
     });
   }
 

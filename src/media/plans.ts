@@ -49,8 +49,6 @@ export interface MediaOptions {
   speeds?: SpeedOptions;
   /** folder of engines for GPUs (compileModel); children that see videos can read it and not write to it */
   enginesDir?: string | undefined;
-  /** further files or folders that children may read, under the same path */
-  readOnlyPaths?: string[];
   /** how remote sources are read while they are measured */
   remote?: BlockOptions;
   /** probes at a time, each in a process; others wait. Default: twice the cores, at least 4 */
@@ -79,7 +77,7 @@ export function planOf(options: MediaOptions, kind: IsolationKind, mounts: Mount
     outputBytes: (options.outputLimitMb ?? defaultOutputLimitMb) * megabyte,
     timeoutMs,
   };
-  const shared = [...(options.readOnlyPaths ?? []), ...(options.models ?? []).map((model) => model.path)].map((path) => ({ from: resolve(path), to: resolve(path) }));
+  const shared = (options.models ?? []).map(({ path }) => ({ from: resolve(path), to: resolve(path) }));
   return { kind, mounts: [...shared, ...mounts], limits };
 }
 

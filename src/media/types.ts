@@ -106,7 +106,6 @@ export interface JoinRequest {
   limits?: SourceLimits;
   timeoutMs: number;
   signal?: AbortSignal;
-  onProgress?: (progress: Progress) => void;
 }
 
 export interface PicturesRequest {

@@ -24,8 +24,6 @@ export interface WarmPoolOptions {
   idleMs?: number;
   /** ms until a child that does not become ready is replaced (default 15 minutes: engines for a GPU may be built meanwhile) */
   readyLimitMs?: number;
-  /** ms after the start of a job until its child is replaced, so that both do not start at once (default 500) */
-  refillMs?: number;
 }
 
 /** The mounts of a warm child: what it sees of its folder. */
@@ -36,7 +34,8 @@ const warmMounts = (folder: string): Mount[] => [
 
 const defaultIdleMs = 10 * 60_000;
 const defaultReadyLimitMs = 15 * 60_000;
-const defaultRefillMs = 500;
+/** ms after the start of a job until its child is replaced, so that both do not start at once */
+const refillMs = 500;
 const longestPauseMs = 60_000;
 
 type State = 'starting' | 'idle' | 'preparing' | 'gone';
@@ -119,7 +118,7 @@ export class WarmPool {
   #failures = 0;
 
   constructor(options: WarmPoolOptions) {
-    this.#options = { idleMs: defaultIdleMs, readyLimitMs: defaultReadyLimitMs, refillMs: defaultRefillMs, ...options };
+    this.#options = { idleMs: defaultIdleMs, readyLimitMs: defaultReadyLimitMs, ...options };
     this.#check = setInterval(() => {
       this.#endStuck();
       this.#replaceIdle();
@@ -158,7 +157,7 @@ export class WarmPool {
     if (child === undefined || this.#closing.signal.aborted) return undefined;
     this.#children.delete(child);
     child.leaveForJob();
-    this.#refill(this.#options.refillMs);
+    this.#refill(refillMs);
     return child;
   }
 

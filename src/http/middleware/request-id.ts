@@ -2,12 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createMiddleware } from 'hono/factory';
 import type { AppEnv } from '../env.ts';
 
-export interface RequestIdOptions {
-  /** name of the request and response header */
-  header?: string;
-  generate?: () => string;
-}
-
+const header = 'X-Request-Id';
 const acceptable = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** Not a sortable id like those of jobs: every request needs one, so it must be cheap. */
@@ -19,10 +14,10 @@ export function newRequestId(): string {
  * Uses the client's request id if it is safe to log, and generates one otherwise. Hono's `requestId` is not used: it
  * replaces ids with dots, which the contract allows.
  */
-export function requestId({ header = 'X-Request-Id', generate = newRequestId }: RequestIdOptions = {}) {
+export function requestId() {
   return createMiddleware<AppEnv>(async (c, next) => {
     const own = c.req.header(header);
-    const id = own !== undefined && acceptable.test(own) ? own : generate();
+    const id = own !== undefined && acceptable.test(own) ? own : newRequestId();
     c.set('requestId', id);
     c.header(header, id);
     await next();
