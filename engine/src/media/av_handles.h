@@ -1,6 +1,7 @@
 // Owning types for libav handles. Every handle gets its owner in the statement that creates it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 extern "C" {
