@@ -57,7 +57,7 @@ void CheckComplete(Demuxer& demuxer, ByteSource& source) {
   std::int64_t missing = 0;
   for (int i = 0; i < count; ++i) {
     const AVIndexEntry* entry = avformat_index_get_entry(demuxer.video(), i);
-    if (entry->pos + entry->size > size) ++missing;
+    if (!IsHeld(*entry, size)) ++missing;
   }
   if (static_cast<double>(missing) > kToleratedLoss * count) ThrowCut();
 }

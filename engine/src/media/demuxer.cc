@@ -81,7 +81,7 @@ std::int64_t CountMissingSamples(const AVFormatContext& context, std::int64_t si
     if (stream->discard == AVDISCARD_ALL) continue;
     for (int at = 0; at < avformat_index_get_entries_count(stream); ++at) {
       const AVIndexEntry* entry = avformat_index_get_entry(stream, at);
-      if (entry->pos + entry->size > size) ++missing;
+      if (!IsHeld(*entry, size)) ++missing;
     }
   }
   return missing;

@@ -95,6 +95,9 @@ class Demuxer {
   std::deque<UniquePacket> ahead_;  ///< read before they were asked for, by ChooseStreams and MendFirstTime
 };
 
+/// Whether a file of `size` bytes holds a whole sample. A damaged index may state any 64-bit position, so nothing is added to it.
+inline bool IsHeld(const AVIndexEntry& entry, std::int64_t size) { return entry.pos <= size - entry.size; }
+
 /// Throws Error{kLimitExceeded} if a frame of that size is above the limit.
 void CheckPixelLimit(std::int64_t width, std::int64_t height, const SourceLimits& limits);
 

@@ -50,7 +50,7 @@ int LastHeld(const Demuxer& demuxer) {
   int last = avformat_index_get_entries_count(video) - 1;
   for (; last >= 0; --last) {
     const AVIndexEntry* entry = avformat_index_get_entry(video, last);
-    if (entry->pos + entry->size <= demuxer.size_bytes() && (entry->flags & AVINDEX_DISCARD_FRAME) == 0) break;
+    if (IsHeld(*entry, demuxer.size_bytes()) && (entry->flags & AVINDEX_DISCARD_FRAME) == 0) break;
   }
   return last;
 }
