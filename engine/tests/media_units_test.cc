@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "media/av_error.h"
@@ -13,6 +14,7 @@
 #include "media/frame_import.h"
 #include "media/geometry.h"
 #include "media/source_policy.h"
+#include "media/span_meter.h"
 #include "media/timestamps.h"
 #include "media/video_encoder.h"
 #include "reelmend/error.h"
@@ -132,6 +134,36 @@ TEST(TimestampMender, TakesAbsurdNumbersAsMissing) {
   // Milliseconds since 1970 are a valid clock.
   TimestampMender epoch({1, 1000}, {1, 16'000}, {25, 1});
   EXPECT_EQ(epoch.Mend(1'795'000'000'000), 28'720'000'000'000);
+}
+
+TEST(TimestampMender, RefusesTimesBeyondTheNumberRange) {
+  // A damaged header may declare one picture in 68 years.
+  TimestampMender mender({1, 1000}, {1, 1'000'000}, {1, std::numeric_limits<int>::max()});
+  const auto follow = [&] {
+    for (std::int64_t last = mender.Mend(0), frame = 0; frame < 10'000; ++frame) {
+      const std::int64_t time = mender.Mend(AV_NOPTS_VALUE);
+      ASSERT_GT(time, last) << frame;
+      last = time;
+    }
+  };
+  EXPECT_THROW(follow(), Error);
+}
+
+TEST(SpanMeter, RefusesTimesBeyondTheNumberRange) {
+  const std::unique_ptr<AVFormatContext, decltype(&avformat_free_context)> context(avformat_alloc_context(), &avformat_free_context);
+  AVStream& stream = *avformat_new_stream(context.get(), nullptr);
+  stream.time_base = {1, 1'000'000};
+  stream.avg_frame_rate = {1, std::numeric_limits<int>::max()};
+  SpanMeter meter(stream);
+  const UniquePacket packet = MakePacket();  // without a time
+  const auto follow = [&] {
+    for (int frame = 0; frame < 10'000; ++frame) {
+      const double end_s = meter.end_s();
+      meter.Add(*packet);
+      ASSERT_GT(meter.end_s(), end_s) << frame;
+    }
+  };
+  EXPECT_THROW(follow(), Error);
 }
 
 TEST(ToTicks, StaysInRange) {

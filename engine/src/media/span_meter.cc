@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "media/timestamps.h"
-#include "reelmend/error.h"
 
 extern "C" {
 #include <libavutil/mathematics.h>
@@ -47,6 +46,7 @@ void SpanMeter::AddUntimed(std::int64_t step) {
   before_jump_.reset();
   const std::int64_t time = empty() ? 0 : last_.end;
   last_decode_ = last_decode_ == AV_NOPTS_VALUE ? time : last_decode_ + step;
+  if (IsNearOverflow(time) || IsNearOverflow(last_decode_)) ThrowDamagedTimes();
   Show(time, step);
 }
 
@@ -87,7 +87,7 @@ void SpanMeter::FollowClock(std::int64_t dts, std::int64_t step) {
     before_jump_.reset();
     if (is_away(clock, step)) before_jump_ = clock;
     if (dts + offset_ < clock.decode - one_second_) offset_ = clock.decode + step - dts;
-    if (IsNearOverflow(offset_)) throw Error(ErrorCode::kUnreadableVideo, "The video's timestamps are damaged.");
+    if (IsNearOverflow(offset_)) ThrowDamagedTimes();
   }
   last_decode_ = dts + offset_;
 }

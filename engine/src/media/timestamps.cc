@@ -24,6 +24,8 @@ bool IsAbsurd(std::int64_t timestamp, AVRational time_base) {
          std::abs(static_cast<double>(timestamp)) * av_q2d(time_base) > kMostSeconds;
 }
 
+void ThrowDamagedTimes() { throw Error(ErrorCode::kUnreadableVideo, "The video's timestamps are damaged."); }
+
 std::int64_t ToTicks(double seconds, AVRational time_base) {
   const double ticks = seconds / av_q2d(time_base);
   if (!std::isfinite(ticks)) return 0;
@@ -64,23 +66,20 @@ bool TimestampMender::IsDamaged(std::int64_t jumped, std::int64_t next) const {
 }
 
 std::int64_t TimestampMender::Mend(std::int64_t timestamp) {
-  if (IsMissing(timestamp)) {
-    last_ = last_ == AV_NOPTS_VALUE ? 0 : last_ + interval_;
-    return last_;
-  }
-  std::int64_t time = TimeOf(timestamp);
-  if (last_ != AV_NOPTS_VALUE && time <= last_) {
+  const bool is_first = last_ == AV_NOPTS_VALUE;
+  const bool is_missing = IsMissing(timestamp);
+  const std::int64_t due = is_first ? 0 : last_ + interval_;
+  std::int64_t time = is_missing ? due : TimeOf(timestamp);
+  if (!is_first && time <= last_) {
     if (last_ - time > one_second_) {
-      offset_ += last_ + interval_ - time;
-      time = last_ + interval_;
+      offset_ += due - time;
+      time = due;
     } else {
       time = last_ + std::max<std::int64_t>(1, std::min(step_, interval_) / 2);
     }
   }
-  if (IsNearOverflow(time) || IsNearOverflow(offset_)) {
-    throw Error(ErrorCode::kUnreadableVideo, "The video's timestamps are damaged.");
-  }
-  if (last_ != AV_NOPTS_VALUE) step_ = time - last_;
+  if (IsNearOverflow(time) || IsNearOverflow(offset_)) ThrowDamagedTimes();
+  if (!is_first && !is_missing) step_ = time - last_;
   last_ = time;
   return time;
 }

@@ -18,6 +18,9 @@ constexpr bool IsNearOverflow(std::int64_t ticks) {
   return ticks > kFar || ticks < -kFar;
 }
 
+/// What to do then. Throws Error{kUnreadableVideo}.
+[[noreturn]] void ThrowDamagedTimes();
+
 /// Seconds to ticks, kept within ±2^56.
 std::int64_t ToTicks(double seconds, AVRational time_base);
 
