@@ -15,7 +15,11 @@ std::string Describe(Napi::Value value) {
   constexpr std::size_t kLongest = 40;
   if (value.IsString()) {
     std::string text = value.As<Napi::String>();
-    if (text.size() > kLongest) text = text.substr(0, kLongest) + "…";
+    if (text.size() > kLongest) {
+      std::size_t end = kLongest;
+      while ((text[end] & 0xC0) == 0x80) --end;  // not within a character of UTF-8
+      text = text.substr(0, end) + "…";
+    }
     return "'" + text + "'";
   }
   if (value.IsFunction()) return "a function";

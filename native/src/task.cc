@@ -133,7 +133,16 @@ void Task::DeliverProgress(Napi::Env env) {
 }
 
 void Task::Settle(Napi::Env env, const Outcome& outcome) {
-  StopListening();
+  try {
+    StopListening();
+    SettleAs(env, outcome);
+  } catch (const Napi::Error& error) {
+    // For example, the caller's signal is an object of its own that throws. Nobody else would settle the promise.
+    deferred_.Reject(error.Value());
+  }
+}
+
+void Task::SettleAs(Napi::Env env, const Outcome& outcome) {
   const bool reads_failed = !script_->failure.IsEmpty();
   if (!script_->thrown.IsEmpty()) {
     deferred_.Reject(script_->thrown.Get());

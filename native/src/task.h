@@ -79,7 +79,9 @@ class Task {
   void Run();
   Outcome Attempt() noexcept;
   void DeliverProgress(Napi::Env env);
+  /// Settles the promise in any case.
   void Settle(Napi::Env env, const Outcome& outcome);
+  void SettleAs(Napi::Env env, const Outcome& outcome);
   Napi::Value MakeError(Napi::Env env, const Outcome& outcome);
 
   // JavaScript thread.

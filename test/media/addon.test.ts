@@ -70,6 +70,7 @@ describe('wrong arguments', () => {
     ['enhance', () => addon.enhance('a', null as never, at4k as never), 'a path for outputPath but received null'],
     ['enhance', () => addon.enhance('a', 'b', undefined as never), "'source' for target but received undefined"],
     ['enhance', () => addon.enhance('a', 'b', { target: '8k' as never }), "for target but received '8k'"],
+    ['enhance', () => addon.enhance('a', 'b', { target: `x${'ä'.repeat(30)}` as never }), `for target but received 'x${'ä'.repeat(19)}…'`],
     ['enhance', () => addon.enhance('a', 'b', { target: '4k', denoise: 2 }), 'in 0…1 for denoise but received 2'],
     ['enhance', () => addon.enhance('a', 'b', { target: '4k', sharpen: 'on' as never }), "sharpen but received 'on'"],
     ['enhance', () => addon.enhance('a', 'b', { target: '4k', threads: 1.5 }), 'for threads but received 1.5'],
@@ -248,6 +249,17 @@ describe('the listener on a signal', () => {
       add.mock.calls.map(([type, listener]) => [type, listener]),
     );
   });
+});
+
+it('settles the promise although the signal throws', async () => {
+  const signal = (broken: object) => Object.assign(new EventTarget(), { aborted: false, ...broken }) as unknown as AbortSignal;
+  const thrown = new Error('a broken signal');
+  const fail = () => {
+    throw thrown;
+  };
+  await expect(addon.probe(clip, { signal: signal({ removeEventListener: fail }) })).rejects.toBe(thrown);
+  const unexplained = Object.defineProperty(signal({ aborted: true }), 'reason', { get: fail });
+  await expect(addon.probe(clip, { signal: unexplained })).rejects.toBe(thrown);
 });
 
 /** How a program in a Node process of its own ends, and what it says on its standard error. */
