@@ -33,13 +33,9 @@ Napi::Value Enhance(const Napi::CallbackInfo& info) {
   const std::string output = PathArgument(info[1], "outputPath");
   const Options options(info[2], "options");
   return Task::Start(info.Env(), options, [input, bytes, output, plain = ToEnhanceOptions(options)](Task& task) {
-    const EnhanceCallbacks callbacks{
-        .on_progress = [&task](const Progress& progress) { task.Report(progress); },
-        .is_cancelled = [&task] { return task.is_cancelled(); },
-    };
     if (bytes) bytes->Attach(task);
-    EnhanceResult result = bytes ? reelmend::Enhance(*bytes, output, plain, callbacks, Exchange(nullptr))
-                                 : reelmend::Enhance(input, output, plain, callbacks, Exchange(nullptr));
+    EnhanceResult result = bytes ? reelmend::Enhance(*bytes, output, plain, task.Callbacks(), Exchange(nullptr))
+                                 : reelmend::Enhance(input, output, plain, task.Callbacks(), Exchange(nullptr));
     return [result = std::move(result)](Napi::Env env) -> Napi::Value { return ToJs(env, result); };
   });
 }
@@ -60,8 +56,7 @@ Napi::Value Plan(const Napi::CallbackInfo& info) {
   const std::string input = PathArgument(info[0], "inputPath");
   const Options options(info[1], "options");
   return Task::Start(info.Env(), options, [input, plain = ToEnhanceOptions(options)](Task& task) {
-    const EnhanceCallbacks callbacks{.on_progress = {}, .is_cancelled = [&task] { return task.is_cancelled(); }};
-    EnhancePlan plan = reelmend::PlanEnhance(input, plain, callbacks);
+    EnhancePlan plan = reelmend::PlanEnhance(input, plain, task.Callbacks());
     return [plan = std::move(plan)](Napi::Env env) -> Napi::Value { return ToJs(env, plan); };
   });
 }

@@ -17,8 +17,7 @@ Napi::Value PlanSegments(const Napi::CallbackInfo& info) {
   const Options options(info[1], "options");
   const SegmentLengths lengths = ToSegmentLengths(options);
   return Task::Start(info.Env(), options, [input, lengths, plain = ToEnhanceOptions(options)](Task& task) {
-    const EnhanceCallbacks callbacks{.on_progress = {}, .is_cancelled = [&task] { return task.is_cancelled(); }};
-    SegmentPlan plan = reelmend::PlanSegments(input, plain, lengths, callbacks);
+    SegmentPlan plan = reelmend::PlanSegments(input, plain, lengths, task.Callbacks());
     return [plan = std::move(plan)](Napi::Env env) -> Napi::Value { return ToJs(env, plan); };
   });
 }
@@ -31,11 +30,7 @@ Napi::Value JoinSegments(const Napi::CallbackInfo& info) {
   const std::string output = PathArgument(info[3], "outputPath");
   const Options options(info[4], "options");
   return Task::Start(info.Env(), options, [source, plan, pieces, output, limits = ToProbeOptions(options).limits](Task& task) {
-    const EnhanceCallbacks callbacks{
-        .on_progress = [&task](const Progress& progress) { task.Report(progress); },
-        .is_cancelled = [&task] { return task.is_cancelled(); },
-    };
-    const JoinResult result = reelmend::JoinSegments(source, plan, pieces, output, limits, callbacks);
+    const JoinResult result = reelmend::JoinSegments(source, plan, pieces, output, limits, task.Callbacks());
     return [result](Napi::Env env) -> Napi::Value { return ToJs(env, result); };
   });
 }

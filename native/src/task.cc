@@ -115,6 +115,10 @@ void Task::Report(const Progress& progress) {
   Post([this](Napi::Env env) { DeliverProgress(env); });
 }
 
+EnhanceCallbacks Task::Callbacks() {
+  return {.on_progress = [this](const Progress& progress) { Report(progress); }, .is_cancelled = [this] { return is_cancelled(); }};
+}
+
 void Task::DeliverProgress(Napi::Env env) {
   Progress progress;
   {

@@ -61,6 +61,9 @@ class Task {
   /// Any thread of the engine. If JavaScript is busy, only the newest value is delivered.
   void Report(const Progress& progress);
 
+  /// Progress and cancellation of this task, for the calls of the engine that take both. They refer to the task.
+  EnhanceCallbacks Callbacks();
+
   std::weak_ptr<ScriptState> script() const { return script_; }
 
  private:
