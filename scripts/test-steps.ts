@@ -80,4 +80,5 @@ export const longSteps: Step[] = [
   { name: 'training ground', group: 'engine', command: ['bash', 'engine/training/ground.sh', 'test'] },
   { name: 'Dockerfiles, without Docker', group: 'engine', command: ['bash', 'scripts/test-dockerfiles'] },
   { name: 'other distributions', group: 'engine', command: ['bash', 'scripts/test-distributions'] },
+  { name: 'Ubuntu', group: 'engine', command: ['bash', 'scripts/test-distributions', 'ubuntu', 'noble'] },
 ];
