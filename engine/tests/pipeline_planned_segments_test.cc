@@ -217,6 +217,17 @@ TEST_F(PlannedSegments, AreRefusedWhenFramesAreMissing) {
   EXPECT_FALSE(std::filesystem::exists(File("p.mp4")));
 }
 
+TEST_F(PlannedSegments, AreNotJoinedIntoTheSourceOrAPiece) {
+  MakeAll();
+  std::filesystem::create_hard_link(source_, File("link.mp4"));
+  const std::vector<std::string> inputs = {source_, File("link.mp4"), pieces_.front(), pieces_.back()};
+  for (const std::string& input : inputs) {
+    const std::string before = BytesOf(input);
+    EXPECT_EQ(CodeOf([&] { JoinSegments(source_, plan_.text, pieces_, input); }), ErrorCode::kInvalidArgument) << input;
+    EXPECT_TRUE(BytesOf(input) == before) << input;
+  }
+}
+
 TEST_F(PlannedSegments, AreJoinedOnlyWhenEachPieceIsThePlannedOne) {
   MakeAll();
   const std::vector<std::string> right = pieces_;

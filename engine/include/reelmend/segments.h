@@ -58,7 +58,8 @@ struct JoinResult {
 
 /// Writes the pieces of all segments, in order, into `output_path`, with everything but the video taken from
 /// `source_path`. Nothing is encoded again, except sound that MP4 cannot hold. Throws Error{kSegmentMismatch} if a piece is not
-/// what the plan says: another number of frames, another length, other parameters of the encoder.
+/// what the plan says: another number of frames, another length, other parameters of the encoder; Error{kInvalidArgument} if the output is the
+/// source or a piece.
 JoinResult JoinSegments(const std::string& source_path, const std::string& segment_plan, const std::vector<std::string>& pieces,
                         const std::string& output_path, const SourceLimits& limits = {}, const EnhanceCallbacks& callbacks = {});
 

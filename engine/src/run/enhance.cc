@@ -1,6 +1,5 @@
 #include "reelmend/enhance.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,6 +30,7 @@
 #include "run/enhance.h"
 #include "run/frame_source.h"
 #include "run/open_processor.h"
+#include "run/output_file.h"
 #include "run/progress_meter.h"
 #include "run/run_source.h"
 #include "run/side_streams.h"
@@ -96,7 +96,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     };
     const Closer closer{*input_};
     plan::CheckOptions(options_);
-    CheckPaths();
+    CheckIsAnotherFile(output_, input_->path());
     if (!processor_) processor_ = OpenPrepared(options_, std::move(prepared_));
     if (!processor_->runs_networks()) options_.models.clear();  // a network requested by name was rejected above
     input_->SetCancelled(callbacks_.is_cancelled);
@@ -117,15 +117,6 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
   }
 
  private:
-  void CheckPaths() const {
-    struct stat in = {};
-    struct stat out = {};
-    if (stat(input_->path().c_str(), &in) != 0 || stat(output_.c_str(), &out) != 0) return;
-    if (in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
-      throw Error(ErrorCode::kInvalidArgument, "The output must be another file than the source.");
-    }
-  }
-
   void MakePlan() {
     std::optional<plan::PlanRecord> record;
     if (!options_.segment_plan.empty()) record = plan::ReadRecord(options_.segment_plan);
@@ -301,8 +292,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     result.frames = frames_;
     result.undecodable_frames = source_->undecodable();
     result.duration_s = OutputSeconds();
-    struct stat status = {};
-    if (stat(output_.c_str(), &status) == 0) result.size_bytes = status.st_size;
+    result.size_bytes = SizeOf(output_);
     result.device = processor_->name();
     result.faces = chain_->faces();
     result.applied = Applied(result.faces > 0);

@@ -1,5 +1,3 @@
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -15,6 +13,7 @@
 #include "media/video_encoder.h"
 #include "plan/plan_record.h"
 #include "reelmend/segments.h"
+#include "run/output_file.h"
 #include "run/side_streams.h"
 #include "run/with_engine_errors.h"
 
@@ -251,8 +250,7 @@ class JoinRun {
     result.height = video_.parameters().height;
     result.frames = video_.frames();
     result.duration_s = static_cast<double>(video_.end()) * av_q2d(time_base());
-    struct stat status = {};
-    if (stat(output_.c_str(), &status) == 0) result.size_bytes = status.st_size;
+    result.size_bytes = SizeOf(output_);
     return result;
   }
 
@@ -278,7 +276,11 @@ namespace reelmend {
 
 JoinResult JoinSegments(const std::string& source_path, const std::string& segment_plan, const std::vector<std::string>& pieces,
                         const std::string& output_path, const SourceLimits& limits, const EnhanceCallbacks& callbacks) {
-  return run::WithEngineErrors([&] { return run::JoinRun(source_path, segment_plan, pieces, output_path, limits, callbacks).Run(); });
+  return run::WithEngineErrors([&] {
+    run::CheckIsAnotherFile(output_path, source_path);
+    for (const std::string& piece : pieces) run::CheckIsAnotherFile(output_path, piece);
+    return run::JoinRun(source_path, segment_plan, pieces, output_path, limits, callbacks).Run();
+  });
 }
 
 }  // namespace reelmend
