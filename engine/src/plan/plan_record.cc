@@ -155,6 +155,12 @@ void VisitNumbers(PlanType& plan, Visit visit) {
   visit("network", plan.network_strength, plan.is_blind, plan.restores_luma);
 }
 
+/// The numbers of a segment's line, likewise.
+template <typename CutType, typename Visit>
+void VisitNumbersOfCut(CutType& cut, Visit visit) {
+  visit(cut.seek, cut.warm_up, cut.start, cut.end, cut.warm_up_frames, cut.frames);
+}
+
 /// A line of a name and its values.
 template <typename... Values>
 void AddLine(std::string& text, const char* name, const Values&... values) {
@@ -216,7 +222,7 @@ std::string WriteRecord(const PlanRecord& record) {
   AddLine(text, "condition", plan.condition);
   for (const PlannedStage& s : plan.stages) AddLine(text, "stage", s.name, Text(s.strength), s.why);
   for (const SegmentCut& c : record.cuts) {
-    AddLine(text, "segment", Text(c.seek), Text(c.warm_up), Text(c.start), Text(c.end), Text(c.warm_up_frames), Text(c.frames));
+    VisitNumbersOfCut(c, [&](const auto&... values) { AddLine(text, "segment", Text(values)...); });
   }
   return text;
 }
@@ -253,9 +259,7 @@ PlanRecord ReadRecord(const std::string& text) {
   }
   for (auto [line, end] = lines.equal_range("segment"); line != end; ++line) {
     Words words(line->second);
-    SegmentCut& c = record.cuts.emplace_back();
-    words.Read(c.seek), words.Read(c.warm_up), words.Read(c.start), words.Read(c.end);
-    words.Read(c.warm_up_frames), words.Read(c.frames);
+    VisitNumbersOfCut(record.cuts.emplace_back(), [&](auto&... values) { (words.Read(values), ...); });
   }
   if (record.cuts.empty()) ThrowNoPlan();
   return record;
