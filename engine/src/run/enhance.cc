@@ -8,6 +8,7 @@
 #include <cmath>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -45,6 +46,8 @@ namespace reelmend::run {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+/// Opens the device of a run, once its options are checked.
+using OpenDevice = std::function<std::unique_ptr<device::Processor>()>;
 
 // Frames in the queues: enough to compensate for slow frames of a neighbouring stage, few enough for memory at 4K.
 constexpr std::size_t kDecodedFrames = 4;
@@ -76,20 +79,15 @@ struct FinishedFrame {
 /// threads share only the queues between them. The slowest one limits the speed, and the others wait.
 class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
  public:
-  /// Without a processor, opens the device that the options name.
-  EnhanceRun(std::unique_ptr<device::Processor> processor, std::unique_ptr<RunSource> input, const std::string& output,
-             const EnhanceOptions& options, const EnhanceCallbacks& callbacks)
+  EnhanceRun(std::unique_ptr<RunSource> input, const std::string& output, const EnhanceOptions& options, const EnhanceCallbacks& callbacks)
       : input_(std::move(input)),
         output_(output),
         options_(options),
         callbacks_(callbacks),
         threads_(options.threads > 0 ? options.threads : device::AvailableCores()),
-        start_(Clock::now()),
-        processor_(std::move(processor)) {}
+        start_(Clock::now()) {}
 
-  void set_prepared(std::unique_ptr<Preparation> prepared) { prepared_ = std::move(prepared); }
-
-  EnhanceResult Run() {
+  EnhanceResult Run(const OpenDevice& open_device) {
     struct Closer {
       RunSource& source;
       ~Closer() { source.Close(); }
@@ -97,7 +95,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     const Closer closer{*input_};
     plan::CheckOptions(options_);
     CheckIsAnotherFile(output_, input_->path());
-    if (!processor_) processor_ = OpenPrepared(options_, std::move(prepared_));
+    processor_ = open_device();
     if (!processor_->runs_networks()) options_.models.clear();  // a network requested by name was rejected above
     input_->SetCancelled(callbacks_.is_cancelled);
     MakePlan();
@@ -348,7 +346,6 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
   device::StageClocks clocks_;
   std::stop_source stop_;
 
-  std::unique_ptr<Preparation> prepared_;
   std::unique_ptr<device::Processor> processor_;  ///< declared before the members that use its device
   std::unique_ptr<FrameSource> source_;
   std::unique_ptr<device::StageChain> chain_;
@@ -370,13 +367,10 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
   ThreadGroup workers_{stop_};  ///< declared last: its threads end before the members that they use are destroyed
 };
 
-/// Runs on `processor`; if null, on the one of `prepared`, or on a new one.
-EnhanceResult RunOn(std::unique_ptr<device::Processor> processor, std::unique_ptr<Preparation> prepared, std::unique_ptr<RunSource> source,
-                    const std::string& output_path, const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
+EnhanceResult RunOn(const OpenDevice& open_device, std::unique_ptr<RunSource> source, const std::string& output_path,
+                    const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
   return WithEngineErrors([&] {
-    const auto run = std::make_shared<EnhanceRun>(std::move(processor), std::move(source), output_path, options, callbacks);
-    run->set_prepared(std::move(prepared));
-    return run->Run();
+    return std::make_shared<EnhanceRun>(std::move(source), output_path, options, callbacks)->Run(open_device);
   });
 }
 
@@ -384,7 +378,7 @@ EnhanceResult RunOn(std::unique_ptr<device::Processor> processor, std::unique_pt
 
 EnhanceResult EnhanceOn(std::unique_ptr<device::Processor> processor, const std::string& input_path, const std::string& output_path,
                         const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
-  return RunOn(std::move(processor), nullptr, std::make_unique<RunSource>(input_path), output_path, options, callbacks);
+  return RunOn([&] { return std::move(processor); }, std::make_unique<RunSource>(input_path), output_path, options, callbacks);
 }
 
 }  // namespace reelmend::run
@@ -393,12 +387,14 @@ namespace reelmend {
 
 EnhanceResult Enhance(const std::string& input_path, const std::string& output_path, const EnhanceOptions& options,
                       const EnhanceCallbacks& callbacks, std::unique_ptr<Preparation> prepared) {
-  return run::RunOn(nullptr, std::move(prepared), std::make_unique<run::RunSource>(input_path), output_path, options, callbacks);
+  const auto open_device = [&] { return run::OpenPrepared(options, std::move(prepared)); };
+  return run::RunOn(open_device, std::make_unique<run::RunSource>(input_path), output_path, options, callbacks);
 }
 
 EnhanceResult Enhance(ByteSource& source, const std::string& output_path, const EnhanceOptions& options,
                       const EnhanceCallbacks& callbacks, std::unique_ptr<Preparation> prepared) {
-  return run::RunOn(nullptr, std::move(prepared), std::make_unique<run::RunSource>(source), output_path, options, callbacks);
+  const auto open_device = [&] { return run::OpenPrepared(options, std::move(prepared)); };
+  return run::RunOn(open_device, std::make_unique<run::RunSource>(source), output_path, options, callbacks);
 }
 
 EnhancePlan PlanEnhance(const std::string& input_path, const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
